@@ -11,7 +11,9 @@ import type { Log } from '../core/log.ts'
 import { inRequest, REQUEST_ID_HEADER, toRequestId } from '../core/request-id.ts'
 import type { Sealer } from '../core/secrets.ts'
 import type { Db } from '../db/open.ts'
-import { type AdmitDeps, admit, createGatewayFinder, createHostReader } from '../features/agents/proxy/ingress.ts'
+import { admit, createGatewayFinder, createHostReader } from '../features/agents/proxy/ingress.ts'
+import type { AgentActivity } from '../features/agents/sleep/sleep.ts'
+import type { Wake } from '../features/agents/sleep/wake.ts'
 import { addressKey } from '../http/address.ts'
 import type { Bodies } from '../http/bodies/unfinished.ts'
 import { describeFailure, statusOf, summarize, toAppError } from '../http/errors.ts'
@@ -32,23 +34,21 @@ const BODY_SECONDS = 40
 /** Bytes of a body that the server buffers while the agent is slow to read. */
 const AHEAD_BYTES = 1024 * 1024
 
-type AgentProxyDeps = {
-  db: Db
-  sealer: Sealer
-  log: Log
-  bodies: Bodies
-  addresses: { agentsDomain: string }
-  isStandby: boolean
-  activity: AdmitDeps['activity']
-  wake: AdmitDeps['wake']
-  timeouts?: ProxyTimeouts
-}
-
 /**
  * Serves agents at `<agent_id>.<AGENTS_DOMAIN>`. Their gateways authenticate callers by the agent's token; the proxy
  * adds only forwarding headers and wakes a sleeping agent for a caller with a valid token.
  */
-export function createAgentProxy(deps: AgentProxyDeps): AgentProxy {
+export function createAgentProxy(deps: {
+  db: Db
+  log: Log
+  sealer: Sealer
+  bodies: Bodies
+  addresses: { agentsDomain: string }
+  isStandby: boolean
+  activity: AgentActivity
+  wake: Wake
+  timeouts?: ProxyTimeouts
+}): AgentProxy {
   const readHost = createHostReader(deps.addresses.agentsDomain)
   const findGateway = createGatewayFinder(deps)
 

@@ -15,15 +15,16 @@ export type Message = { id: string; title: string; text: string; isUrgent: boole
 /** Sends to one recipient and returns the outcome. @throws the signal's reason when aborted. */
 export type Messenger = (message: Message, signal: AbortSignal) => Promise<Sent>
 
-/** `fetch` requests operator-configured URLs, `fetchOutside` user-supplied ones. */
-type MessengerDeps = { telegramApiUrl: string; fetch: typeof fetch; fetchOutside: typeof fetch }
-
 const DISCORD_CHARACTERS = 2000
 const NTFY_CHARACTERS = 4000
 /** ntfy's maximum and default priorities. */
 const PRIORITY = { urgent: 5, usual: 3 }
 
-export function createMessenger(recipient: Recipient, deps: MessengerDeps): Messenger {
+/** Opens a receiver of notices. `fetch` requests operator-configured URLs, `fetchOutside` user-supplied ones. */
+export function createMessenger(
+  recipient: Recipient,
+  deps: { fetch: typeof fetch; telegramApiUrl: string; fetchOutside: typeof fetch },
+): Messenger {
   const { fetchOutside } = deps
   const post = (
     url: string,

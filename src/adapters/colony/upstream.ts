@@ -38,9 +38,10 @@ const PAY_MS = 15_000
 const MAX_BYTES = 1024 * 1024
 const MAX_TEXT = 300
 
-type UpstreamDeps = { fetch: typeof fetch; timeoutsMs?: { health?: number; pay?: number } }
-
-export function createColonyUpstream(baseUrl: string, { fetch: ask, timeoutsMs = {} }: UpstreamDeps): ColonyUpstream {
+export function createColonyUpstream(
+  baseUrl: string,
+  { fetch: ask, timeoutsMs = {} }: { fetch: typeof fetch; timeoutsMs?: { health?: number; pay?: number } },
+): ColonyUpstream {
   const send = async (path: string, timeoutMs: number, init: RequestInit = {}): Promise<UpstreamAnswer> => {
     try {
       const signal = AbortSignal.timeout(timeoutMs)

@@ -48,9 +48,8 @@ export type Cards = {
 const TIMEOUT_MS = 20_000
 const RETRIES = 2
 const TOLERANCE_SECONDS = 300
-type Deps = { clock: Clock; log: Log; fetch: typeof fetch }
 
-export function createCards(options: CardsOptions, deps: Deps): Cards {
+export function createCards(options: CardsOptions, deps: { clock: Clock; log: Log; fetch: typeof fetch }): Cards {
   let opened: Promise<Stripe> | undefined
   const requireStripe = () => {
     const { secretKey } = options

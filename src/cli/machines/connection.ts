@@ -11,17 +11,6 @@ export type ConnectionEvent =
   | { event: 'heartbeat'; timestamp: string }
   | { event: 'waiting'; error: string; retryMs: number }
 
-export type ConnectionDeps = {
-  platform: PlatformClient
-  /** Checks the gateway. @throws AppError while it is not usable. */
-  checkGateway: (signal: AbortSignal) => Promise<void>
-  report: (event: ConnectionEvent) => void
-  /** Jitter from 0 to 1, so that machines do not reconnect at the same moment. */
-  random: () => number
-  /** Resolves after `ms`, or at once when `signal` aborts. */
-  pause: (ms: number, signal: AbortSignal) => Promise<void>
-}
-
 export type ConnectionOptions = { everyMs: number; once: boolean }
 
 /**
@@ -30,7 +19,16 @@ export type ConnectionOptions = { everyMs: number; once: boolean }
  * @throws AppError that a retry cannot fix, and with `once` every error.
  */
 export async function keepConnected(
-  deps: ConnectionDeps,
+  deps: {
+    platform: PlatformClient
+    /** Checks the gateway. @throws AppError while it is not usable. */
+    checkGateway: (signal: AbortSignal) => Promise<void>
+    report: (event: ConnectionEvent) => void
+    /** Jitter from 0 to 1, so that machines do not reconnect at the same moment. */
+    random: () => number
+    /** Resolves after `ms`, or at once when `signal` aborts. */
+    pause: (ms: number, signal: AbortSignal) => Promise<void>
+  },
   machine: Machine,
   { everyMs, once }: ConnectionOptions,
   stopping: AbortSignal,

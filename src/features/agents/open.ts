@@ -41,28 +41,34 @@ type AgentsSettings = Pick<
   | 'watchdog'
 >
 
-/** Dependencies from outside the domain. */
-type AgentsNeeds = {
-  runtimes: Runtimes
-  gateway: AgentGateway
-  /** A standby instance speaks to no agent and provisions none. */
-  isStandby: boolean
-  webPort: number
-  /** Returns the URL of the backend for the agents of a runtime. */
-  urlForAgents: (runtime: Runtime) => Promise<string>
-  clearMemory: (tx: Tx, agentId: string) => void
-  /** Records clone payments in the ledger. */
-  bookClonePayment: BookClonePayment
-  /** Returns the address of an agent's wallet, which it creates at the first call. */
-  openAgentWallet: OpenAgentWallet
-}
-
 /** Opens the parts that features of agents share. */
 export function openAgents(
   base: Base,
   settings: AgentsSettings,
   { isHttps, rules, mailer }: Pick<ReturnType<typeof openAccounts>, 'isHttps' | 'rules' | 'mailer'>,
-  { runtimes, gateway, isStandby, webPort, urlForAgents, clearMemory, bookClonePayment, openAgentWallet }: AgentsNeeds,
+  {
+    runtimes,
+    gateway,
+    isStandby,
+    webPort,
+    urlForAgents,
+    clearMemory,
+    bookClonePayment,
+    openAgentWallet,
+  }: {
+    runtimes: Runtimes
+    gateway: AgentGateway
+    /** A standby instance speaks to no agent and provisions none. */
+    isStandby: boolean
+    webPort: number
+    /** Returns the URL of the backend for the agents of a runtime. */
+    urlForAgents: (runtime: Runtime) => Promise<string>
+    clearMemory: (tx: Tx, agentId: string) => void
+    /** Records clone payments in the ledger. */
+    bookClonePayment: BookClonePayment
+    /** Returns the address of an agent's wallet, which it creates at the first call. */
+    openAgentWallet: OpenAgentWallet
+  },
 ) {
   const { db, clock } = base
   const { agents, agentsDomain, ai, baseRpcUrl, dataDir, databaseFile, siweChainId, verification, watchdog } = settings

@@ -10,14 +10,16 @@ import { createDatabaseProbe, type ExpositionDeps, openExposition } from './prom
 
 type MonitoringSettings = Pick<Config, 'agents' | 'dataDir' | 'databaseFile' | 'metricsToken'>
 
-type ViewsParts = Pick<ReturnType<typeof openAgents>, 'diskFloor' | 'runtimes'> &
-  Pick<ReturnType<typeof openConversations>, 'turns'>
-
 /** Opens the monitoring domain. `countUnderWay` counts the requests of the listeners. */
 export function openMonitoring(
   { db, clock }: Base,
   { agents, dataDir, databaseFile, metricsToken }: MonitoringSettings,
-  { diskFloor, runtimes, turns }: ViewsParts,
+  {
+    diskFloor,
+    runtimes,
+    turns,
+  }: Pick<ReturnType<typeof openAgents>, 'diskFloor' | 'runtimes'> &
+    Pick<ReturnType<typeof openConversations>, 'turns'>,
   countUnderWay: ExpositionDeps['countUnderWay'],
 ) {
   const measureDatabase = createDatabaseProbe(databaseFile)

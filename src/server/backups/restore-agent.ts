@@ -22,9 +22,6 @@ import type { Report } from './create.ts'
 import { toRestoredStates } from './restored-states.ts'
 import { AGENT_STAGING } from './staging.ts'
 import { extractBackup, readKey, requireBackup } from './verify.ts'
-
-/** `key` is the encryption key of the installation. */
-export type AgentRestoreDeps = { connection: Connection; dataDir: string; key: string; clock: Clock }
 /** `replaces` allows an existing, stopped agent to be overwritten. `givenKey` is for backups without a key. */
 export type AgentRestoreOrder = {
   file: string
@@ -56,7 +53,7 @@ type Source = { folder: string; manifest: Manifest; agent: BackupAgent; row: Age
  * exist.
  */
 export async function restoreAgent(
-  deps: AgentRestoreDeps,
+  deps: { clock: Clock; connection: Connection; dataDir: string; key: string },
   order: AgentRestoreOrder,
   report: Report,
 ): Promise<RestoredAgent> {
@@ -73,7 +70,7 @@ export async function restoreAgent(
   }
 }
 
-async function openSource(deps: AgentRestoreDeps, order: AgentRestoreOrder, folder: string): Promise<Source> {
+async function openSource(deps: { key: string }, order: AgentRestoreOrder, folder: string): Promise<Source> {
   const { manifest, problems } = await extractBackup(order.file, folder, order.givenKey, order.passphrase ?? null)
   if (manifest === null || problems.length > 0) {
     throw new AppError('invalid', `restore: ${order.file} is not whole: ${problems.join('; ')}`)
@@ -121,7 +118,7 @@ function isSameKey(key: string, sealer: Sealer): boolean {
  * @returns the name; null when the backup has no files for it.
  */
 async function placeState(
-  { dataDir, clock }: AgentRestoreDeps,
+  { dataDir, clock }: { clock: Clock; dataDir: string },
   { agentId, replaces }: AgentRestoreOrder,
   { folder, agent }: Source,
 ): Promise<string | null> {
@@ -142,7 +139,7 @@ async function placeState(
 }
 
 async function bring(
-  deps: AgentRestoreDeps,
+  deps: { clock: Clock; connection: Connection; dataDir: string; key: string },
   order: AgentRestoreOrder,
   source: Source,
   stateFile: string | null,
@@ -176,7 +173,11 @@ async function bring(
 
 type Bringing = { order: AgentRestoreOrder; plans: RowPlan[]; stateFile: string | null; source: Source }
 
-function bringInto(deps: AgentRestoreDeps, tx: Tx, { order, plans, stateFile, source }: Bringing) {
+function bringInto(
+  deps: { clock: Clock; connection: Connection; key: string },
+  tx: Tx,
+  { order, plans, stateFile, source }: Bringing,
+) {
   const { agentId, replaces } = order
   const wanted = source.row
   const before = findAgentRow(tx, agentId) ?? null

@@ -108,14 +108,12 @@ export async function dropSealed(config: KeyConfig): Promise<Dropped> {
   }
 }
 
-type DropDeps = { clock: Clock; enqueue: Enqueue; keepsKeys: boolean }
-
 /**
  * Drops the values that `from` cannot open (null opens none) and seals the others with `to`, in the caller's
  * transaction. `keepsKeys` is set when the database was sealed with `from`.
  */
 export function dropFrom(
-  { clock, enqueue, keepsKeys }: DropDeps,
+  { clock, enqueue, keepsKeys }: { clock: Clock; enqueue: Enqueue; keepsKeys: boolean },
   tx: Tx,
   { from, to }: { from: Sealer | null; to: Sealer },
 ): Lost & { sealed: number } {

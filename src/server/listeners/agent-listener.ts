@@ -7,11 +7,6 @@ import type { Listeners } from './listen.ts'
 
 const EVERYWHERE = ['0.0.0.0', '::']
 
-type Deps = {
-  config: Pick<Config, 'host' | 'dataDir'>
-  listeners: Pick<Listeners, 'ports' | 'localUrls' | 'listenForAgents'>
-}
-
 /** Returns the address at which agents of a runtime call the platform. */
 export type AgentDoor = (runtime: Pick<Runtime, 'platformHost'>) => Promise<string>
 
@@ -19,7 +14,13 @@ export type AgentDoor = (runtime: Pick<Runtime, 'platformHost'>) => Promise<stri
  * Finds the address at which agents call the platform. Opens an extra listener when agents cannot reach the regular
  * ones, and remembers its port: a new port would require restarting every agent.
  */
-export function createAgentListener({ config, listeners }: Deps): AgentDoor {
+export function createAgentListener({
+  config,
+  listeners,
+}: {
+  config: Pick<Config, 'host' | 'dataDir'>
+  listeners: Pick<Listeners, 'ports' | 'localUrls' | 'listenForAgents'>
+}): AgentDoor {
   const urls = new Map<string, string>()
   const file = join(config.dataDir, 'agents.port')
 

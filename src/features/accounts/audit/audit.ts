@@ -1,9 +1,9 @@
 import { asc, desc, gt, lt, sql } from 'drizzle-orm'
-import type { Log } from '../../../core/log.ts'
 import { currentRequestId } from '../../../core/request-id.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { readPage } from '../../../db/pages/read-page.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { Base } from '../../base.ts'
 import type { AuditList, AuditQuery } from './schemas.ts'
 import { auditLog } from './tables.ts'
 
@@ -50,7 +50,7 @@ const LOOK_MS = 1000
 const MAX_LINES = 500
 
 /** Copies new audit entries to the server log, including those written by the CLI. */
-export function logAuditJob({ db, log }: { db: Db; log: Log }): RepeatingJob {
+export function logAuditJob({ db, log }: Base): RepeatingJob {
   let logged = db.select({ id: auditLog.id }).from(auditLog).orderBy(desc(auditLog.id)).limit(1).get()?.id ?? 0
   const newEntries = db
     .select()

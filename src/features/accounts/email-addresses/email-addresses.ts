@@ -1,18 +1,17 @@
 import { and, eq, ne } from 'drizzle-orm'
 import type { Mailer } from '../../../adapters/mail/mail.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
+import type { Base } from '../../base.ts'
 import { recordAudit } from '../audit/audit.ts'
 import { takeAttempt } from '../lockout/throttle.ts'
 import { endEmailTokens, issueEmailToken, takeEmailToken } from '../notifications/email-tokens.ts'
 import { enqueueMail, requireMail } from '../notifications/send-mail.ts'
-import { creditReferral, type ReferralDeps } from '../referrals/referrals.ts'
+import type { GrantCredits } from '../referrals/referrals.ts'
+import { creditReferral } from '../referrals/referrals.ts'
 import { type UserRow, users } from '../users/tables.ts'
-
-export type ChangeEmailDeps = { clock: Clock; mailer: Mailer; enqueue: Enqueue }
 
 /**
  * Starts a change of address in the caller's transaction. With mail the new address must be confirmed by a link and the
@@ -20,7 +19,7 @@ export type ChangeEmailDeps = { clock: Clock; mailer: Mailer; enqueue: Enqueue }
  * change.
  * @throws AppError `conflict` when another account has the address.
  */
-export function changeEmail(tx: Tx, deps: ChangeEmailDeps, user: UserRow, email: string): void {
+export function changeEmail(tx: Tx, deps: Base & { mailer: Mailer }, user: UserRow, email: string): void {
   const now = deps.clock.now()
   requireFreeFor(tx, user.id, email)
   if (email === user.email) endEmailTokens(tx, user.id, 'change-email')
@@ -28,7 +27,7 @@ export function changeEmail(tx: Tx, deps: ChangeEmailDeps, user: UserRow, email:
   else setEmail(tx, user, { email, emailVerifiedAt: null }, now)
 }
 
-function askNewAddress(tx: Tx, deps: ChangeEmailDeps, user: UserRow, email: string): void {
+function askNewAddress(tx: Tx, deps: Base, user: UserRow, email: string): void {
   const now = deps.clock.now()
   // Records the pending address; the mail job creates the token of the link.
   issueEmailToken(tx, { userId: user.id, purpose: 'change-email', email }, now)
@@ -55,15 +54,13 @@ function requireFreeFor(db: Db, userId: string, email: string): void {
   }
 }
 
-type VerifyEmailDeps = ReferralDeps & { db: Db; mailer: Mailer; enqueue: Enqueue }
-
 const PURPOSES = ['verify-email', 'change-email'] as const
 const MAILS = { limit: 10, windowMs: 3_600_000 }
 
 /** Enqueues the verification mail in the transaction that creates the account, if mail is configured. */
 export function enqueueVerification(
   tx: Tx,
-  { mailer, enqueue }: Pick<VerifyEmailDeps, 'mailer' | 'enqueue'>,
+  { mailer, enqueue }: { enqueue: Enqueue; mailer: Mailer },
   user: Pick<UserRow, 'id' | 'emailVerifiedAt'>,
 ): void {
   if (mailer.isConfigured && !user.emailVerifiedAt) enqueueMail(tx, enqueue, { mail: 'verify-email', userId: user.id })
@@ -74,7 +71,7 @@ export function enqueueVerification(
  * @returns false when the address is already verified.
  * @throws AppError `unavailable` NOT_CONFIGURED without mail, `limited` after ten per hour, `not_found`.
  */
-export async function requestVerification(deps: VerifyEmailDeps, userId: string): Promise<boolean> {
+export async function requestVerification(deps: Base & { mailer: Mailer }, userId: string): Promise<boolean> {
   requireMail(deps.mailer)
   const user = deps.db.select().from(users).where(eq(users.id, userId)).get()
   if (!user) throw new AppError('not_found', 'User not found')
@@ -90,7 +87,10 @@ export async function requestVerification(deps: VerifyEmailDeps, userId: string)
  * @throws AppError `invalid` for an unknown, used or expired link, `conflict` when another account has taken the
  * address.
  */
-export async function verifyEmail(deps: VerifyEmailDeps, token: string): Promise<'verified' | 'changed'> {
+export async function verifyEmail(
+  deps: Base & { grantCredits: GrantCredits; mailer: Mailer },
+  token: string,
+): Promise<'verified' | 'changed'> {
   return write(deps.db, (tx) => {
     const now = deps.clock.now()
     const link = takeEmailToken(tx, token, PURPOSES, now)
@@ -105,7 +105,12 @@ export async function verifyEmail(deps: VerifyEmailDeps, token: string): Promise
   })
 }
 
-function finishChange(tx: Tx, deps: VerifyEmailDeps, user: UserRow, email: string): 'changed' {
+function finishChange(
+  tx: Tx,
+  deps: Base & { grantCredits: GrantCredits; mailer: Mailer },
+  user: UserRow,
+  email: string,
+): 'changed' {
   const now = deps.clock.now()
   setEmail(tx, user, { email, emailVerifiedAt: now }, now)
   creditReferral(tx, deps, user.id)

@@ -1,25 +1,19 @@
 import { Hono } from 'hono'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../http/internal-key.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
+import type { Base } from '../../base.ts'
 import { createInvite, redeemInvite } from './invites.ts'
 import { InviteResponse, InviteValidity, ValidateInviteRequest } from './schemas.ts'
 
-export type InvitesBackendDeps = {
-  db: Db
-  clock: Clock
-  internalKey: InternalKeyGuard
-  requestsPerMinute: { register: number }
-}
-
 /** Invitation routes of the backend API: the operator creates codes, any caller redeems one. */
-export function invitesBackend(deps: InvitesBackendDeps) {
+export function invitesBackend(
+  deps: Base & { internalKey: InternalKeyGuard; requestsPerMinute: { register: number } },
+) {
   const app = new Hono<BackendEnv>()
 
   app.post(

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { and, desc, eq, gte, isNull, lt, type SQL, sql } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Base } from '../../base.ts'
 import { recordAudit } from '../audit/audit.ts'
 import { NO_PLAN, requirePlan } from '../plans/plans.ts'
 import { users } from '../users/tables.ts'
@@ -19,11 +19,7 @@ const CODE_BYTES = 10
  * gets the default one.
  * @throws AppError `invalid` for an unknown plan.
  */
-export async function createInvite(
-  deps: { db: Db; clock: Clock },
-  createdBy: string,
-  plan: string | null = null,
-): Promise<string> {
+export async function createInvite(deps: Base, createdBy: string, plan: string | null = null): Promise<string> {
   const code = randomBytes(CODE_BYTES).toString('hex')
   const now = deps.clock.now()
   await write(deps.db, (tx) => {
@@ -63,7 +59,7 @@ export function listInvites(db: Db): Invite[] {
 }
 
 /** Withdraws an unused invitation. @throws AppError `not_found`, also when it was used in the meantime. */
-export async function withdrawInvite(deps: { db: Db; clock: Clock }, actor: string, id: string): Promise<void> {
+export async function withdrawInvite(deps: Base, actor: string, id: string): Promise<void> {
   await write(deps.db, (tx) => {
     const isIt = and(isShownAs(id), isNull(invites.usedAt))
     if (tx.delete(invites).where(isIt).run().changes === 0) throw new AppError('not_found', 'Invitation not found')

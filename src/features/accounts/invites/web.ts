@@ -1,23 +1,14 @@
 import { Hono } from 'hono'
-import type { Clock } from '../../../core/clock.ts'
-import type { Db } from '../../../db/open.ts'
 import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validateAnyBody } from '../../../http/validate.ts'
+import type { Base } from '../../base.ts'
 import { createInvite, listInvites, withdrawInvite } from './invites.ts'
 import { CreatedInvite, CreateInviteRequest, InviteList } from './schemas.ts'
 
-export type InvitesWebDeps = {
-  db: Db
-  clock: Clock
-  guards: Guards
-  appUrl: string
-  signUp: { mode: InviteList['signUp'] }
-}
-
 /** Invitation routes of the admin pages. */
-export function invitesWeb(deps: InvitesWebDeps) {
+export function invitesWeb(deps: Base & { guards: Guards; appUrl: string; signUp: { mode: InviteList['signUp'] } }) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards
 

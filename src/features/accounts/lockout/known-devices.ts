@@ -49,9 +49,7 @@ export function createKnownDevices({ key, clock }: { key: Buffer; clock: Clock }
 /** The client of a sign-in attempt: its address, and its device token for an account. */
 export type Visitor = { address: string | null; markOf: (userId: string) => string | undefined }
 
-type CookieDeps = { knownDevices: KnownDevices; isHttps: boolean }
-
-export function visitorOf(c: Context<WebEnv>, deps: Pick<CookieDeps, 'isHttps'>): Visitor {
+export function visitorOf(c: Context<WebEnv>, deps: { isHttps: boolean }): Visitor {
   return {
     address: c.env.address,
     markOf: (userId) => getCookie(c, nameOf(userId), deps.isHttps ? 'host' : undefined) || undefined,
@@ -59,7 +57,11 @@ export function visitorOf(c: Context<WebEnv>, deps: Pick<CookieDeps, 'isHttps'>)
 }
 
 /** Sets a new device cookie for the signed-in account. */
-export function rememberDevice(c: Context<WebEnv>, deps: CookieDeps, account: Account): void {
+export function rememberDevice(
+  c: Context<WebEnv>,
+  deps: { knownDevices: KnownDevices; isHttps: boolean },
+  account: Account,
+): void {
   setCookie(c, nameOf(account.id), deps.knownDevices.issue(account), {
     httpOnly: true,
     sameSite: 'Lax',

@@ -1,8 +1,8 @@
-import type { Clock } from '../../../core/clock.ts'
 import { sha256 } from '../../../core/secrets.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { addressKey } from '../../../http/address.ts'
+import type { Base } from '../../base.ts'
 import {
   countFailure,
   forgetFailures,
@@ -58,10 +58,7 @@ export function codeAttempt(userId: string, address: string | null, device: stri
  * used up its own counter is treated as an unknown client, so a thief of the token cannot lock the owner out.
  * @throws AppError `limited` when no attempt is left; nothing is counted then.
  */
-export function countLoginAttempt(
-  deps: { db: Db; clock: Clock },
-  { device, pair, shared }: LoginAttempt,
-): Promise<CountedAttempt> {
+export function countLoginAttempt(deps: Base, { device, pair, shared }: LoginAttempt): Promise<CountedAttempt> {
   return write(deps.db, (tx) => {
     if (device && hasAttempt(tx, deps.clock, device)) {
       countFailure(tx, deps.clock, device)

@@ -5,6 +5,7 @@ import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { Base } from '../../base.ts'
 import { throttles } from '../users/tables.ts'
 
 /** At most `limit` failures under `key` within `windowMs`; the window starts with the first failure. */
@@ -86,6 +87,6 @@ export async function deleteOldThrottles(db: Db, clock: Clock, signal?: AbortSig
 const HOUR_MS = 3_600_000
 
 /** Deletes expired counters and used proofs of work. */
-export function throttlesJob({ db, clock }: { db: Db; clock: Clock }): RepeatingJob {
+export function throttlesJob({ db, clock }: Base): RepeatingJob {
   return { name: 'accounts.throttles', everyMs: HOUR_MS, run: (signal) => deleteOldThrottles(db, clock, signal) }
 }

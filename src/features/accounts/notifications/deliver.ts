@@ -3,14 +3,15 @@ import { z } from 'zod'
 import type { Messenger, Recipient } from '../../../adapters/channels/messenger.ts'
 import type { Sent } from '../../../adapters/egress/outbound.ts'
 import type { Mailer } from '../../../adapters/mail/mail.ts'
-import { addDays, type Clock } from '../../../core/clock.ts'
+import { addDays } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { Base } from '../../base.ts'
 import { users } from '../users/tables.ts'
 import { isWalletEmail } from '../users/users.ts'
 import { PROBLEMS, toMail, toMessage } from './notices.ts'
@@ -21,10 +22,7 @@ import { noticeChannels, noticeDeliveries, noticeSettings, notices } from './tab
 /** The queue's pauses add up to 1.5 hours, enough for a receiver to restart. */
 const MAX_NOTICE_ATTEMPTS = 24
 
-export type NoticeDeps = {
-  db: Db
-  clock: Clock
-  sealer: Sealer
+export type NoticeDeps = Base & {
   mailer: Mailer
   appUrl: string
   signUp: { walletEmailDomain: string }
@@ -118,12 +116,10 @@ async function noteAttempt({ db, clock }: NoticeDeps, noticeId: string, channelI
   })
 }
 
-type RemindDeps = { db: Db; clock: Clock; enqueue: Enqueue }
-
 const KEPT_DAYS = 90
 
 /** Sends reminders of unresolved problems to owners who enabled them. */
-export async function remindOwners({ db, clock, enqueue }: RemindDeps): Promise<void> {
+export async function remindOwners({ db, clock, enqueue }: Base): Promise<void> {
   const now = clock.now()
   const hasOpenNotice = and(isNull(notices.endedAt), inArray(notices.kind, [...PROBLEMS]))
   const isDue = sql`${notices.toldAt} + ${noticeSettings.resendMinutes} * 60000 <= ${now.getTime()}`
@@ -155,7 +151,7 @@ function remind(tx: Tx, enqueue: Enqueue, { id, userId, reminders }: typeof noti
 }
 
 /** Deletes notices older than 90 days. */
-async function deleteOldNotices({ db, clock }: { db: Db; clock: Clock }, signal: AbortSignal): Promise<void> {
+async function deleteOldNotices({ db, clock }: Base, signal: AbortSignal): Promise<void> {
   const oldest = addDays(clock.now(), -KEPT_DAYS)
   await deleteInBatches(db, notices, sql`${notices.createdAt} < ${oldest.getTime()}`, signal)
 }
@@ -173,10 +169,10 @@ export function noticeJob(deps: NoticeDeps): JobKind {
   })
 }
 
-export function remindersJob(deps: RemindDeps): RepeatingJob {
+export function remindersJob(deps: Base): RepeatingJob {
   return { name: 'notices.reminders', everyMs: MINUTE_MS, run: () => remindOwners(deps) }
 }
 
-export function oldNoticesJob(deps: Pick<RemindDeps, 'db' | 'clock'>): RepeatingJob {
+export function oldNoticesJob(deps: Base): RepeatingJob {
   return { name: 'notices.old', everyMs: REMINDER_CLEAN_UP_MS, run: (signal) => deleteOldNotices(deps, signal) }
 }

@@ -1,9 +1,9 @@
 import { and, eq, gt, inArray, lte } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { randomText } from '../../../core/ids.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db, Tx } from '../../../db/open.ts'
+import type { Base } from '../../base.ts'
 import { emailTokens } from '../users/tables.ts'
 
 export type EmailToken = typeof emailTokens.$inferSelect
@@ -88,10 +88,7 @@ export function findPendingEmail(db: Db, userId: string, now: Date): string | nu
   return db.select({ email: emailTokens.email }).from(emailTokens).where(isPending).get()?.email ?? null
 }
 
-export async function deleteExpiredEmailTokens(
-  { db, clock }: { db: Db; clock: Clock },
-  signal: AbortSignal,
-): Promise<void> {
+export async function deleteExpiredEmailTokens({ db, clock }: Base, signal: AbortSignal): Promise<void> {
   await deleteInBatches(db, emailTokens, lte(emailTokens.expiresAt, clock.now()), signal)
 }
 

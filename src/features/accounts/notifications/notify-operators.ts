@@ -13,6 +13,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { Base } from '../../base.ts'
 import { toOneLine } from './notices.ts'
 import { Notification, OPERATOR_CHANNELS, type OperatorChannelName, type WatchdogEvent } from './schemas.ts'
 import { notificationDeliveries } from './tables.ts'
@@ -22,16 +23,17 @@ const NOTIFY_JOB = 'notifications.send'
 /** The queue's pauses add up to 1.5 hours, enough for a receiver to restart. */
 const MAX_DELIVERY_ATTEMPTS = 24
 
-type NotifyDeps = { clock: Clock; enqueue: Enqueue; channels: readonly OperatorChannel[] }
-type OperatorDeliveryDeps = { db: Db; clock: Clock; channels: readonly OperatorChannel[] }
-
 const KEPT_DAYS = 30
 
 /**
  * Enqueues `notification` for every channel in the caller's transaction, once per id. Each channel has one job, so an
  * unresponsive receiver delays no other channel.
  */
-export function enqueueNotification(deps: NotifyDeps, tx: Tx, notification: Notification): void {
+export function enqueueNotification(
+  deps: { clock: Clock; enqueue: Enqueue; channels: readonly OperatorChannel[] },
+  tx: Tx,
+  notification: Notification,
+): void {
   const { id: notificationId, kind, agent } = notification
   for (const { name: channel } of deps.channels) {
     tx.insert(notificationDeliveries)
@@ -48,7 +50,7 @@ export function enqueueNotification(deps: NotifyDeps, tx: Tx, notification: Noti
  * @throws Error when a delivery failed, so the queue retries.
  */
 async function deliverWaiting(
-  deps: OperatorDeliveryDeps,
+  deps: Base & { channels: readonly OperatorChannel[] },
   name: OperatorChannelName,
   signal: AbortSignal,
 ): Promise<void> {
@@ -143,7 +145,7 @@ export function readOrCreateWebhookKey(dataDir: string, log: Log): string {
 
 const CLEAN_UP_MS = 3_600_000
 
-export function notifyJob(deps: OperatorDeliveryDeps): JobKind {
+export function notifyJob(deps: Base & { channels: readonly OperatorChannel[] }): JobKind {
   return defineJob({
     kind: NOTIFY_JOB,
     payload: z.object({ channel: z.enum(OPERATOR_CHANNELS) }),
@@ -152,7 +154,7 @@ export function notifyJob(deps: OperatorDeliveryDeps): JobKind {
   })
 }
 
-export function deliveriesJob(deps: Pick<OperatorDeliveryDeps, 'db' | 'clock'>): RepeatingJob {
+export function deliveriesJob(deps: { db: Db; clock: Clock }): RepeatingJob {
   return { name: 'notifications.deliveries', everyMs: CLEAN_UP_MS, run: (signal) => deleteOldDeliveries(deps, signal) }
 }
 

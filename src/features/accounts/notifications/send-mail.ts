@@ -1,12 +1,12 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Mailer } from '../../../adapters/mail/mail.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { Base } from '../../base.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { isWalletEmail } from '../users/users.ts'
 import {
@@ -56,13 +56,7 @@ export const MailRequest = z.union([
 ])
 export type MailRequest = z.infer<typeof MailRequest>
 
-type SendMailDeps = {
-  db: Db
-  clock: Clock
-  mailer: Mailer
-  appUrl: string
-  signUp: { walletEmailDomain: string }
-}
+type SendMailDeps = Base & { mailer: Mailer; appUrl: string; signUp: { walletEmailDomain: string } }
 
 /** Enqueues the mail in the caller's transaction. At most one link of each kind is pending per account. */
 export function enqueueMail(tx: Tx, enqueue: Enqueue, request: MailRequest): void {
@@ -133,7 +127,7 @@ const CLEAN_UP_MS = 3_600_000
 const MAIL_ATTEMPTS = 24
 
 /** Deletes expired mail tokens. */
-export function emailTokensJob(deps: { db: Db; clock: Clock }): RepeatingJob {
+export function emailTokensJob(deps: Base): RepeatingJob {
   return {
     name: 'accounts.email-tokens',
     everyMs: CLEAN_UP_MS,

@@ -1,10 +1,10 @@
 import { Cron } from 'croner'
 import { and, eq, inArray, isNotNull, isNull } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
+import type { Base } from '../../base.ts'
 import { PROBLEMS } from './notices.ts'
 import { type ChangeNoticeSettings, MAIL_CHANNEL, type NoticeKind } from './schemas.ts'
 import { noticeChannels, noticeDeliveries, noticeSettings, notices } from './tables.ts'
@@ -27,7 +27,7 @@ export type SendNotice = (tx: Tx, news: OwnerNotice) => void
  * Stores a notice and schedules it on every channel that wants its kind, after quiet hours. An open problem is reported
  * once; one that ends before any delivery is not reported.
  */
-export function createSendNotice({ clock, enqueue }: { clock: Clock; enqueue: Enqueue }): SendNotice {
+export function createSendNotice({ clock, enqueue }: Base): SendNotice {
   return (tx, news) => {
     const { userId, agent, kind, text } = news
     const preferences = findNoticePreferences(tx, userId)
@@ -123,7 +123,7 @@ export function findNoticePreferences(db: Db, userId: string): NoticePreferences
 }
 
 export async function changeNoticePreferences(
-  { db, clock }: { db: Db; clock: Clock },
+  { db, clock }: Base,
   userId: string,
   change: ChangeNoticeSettings,
 ): Promise<void> {

@@ -1,7 +1,9 @@
 import { Hono } from 'hono'
+import type { Mailer } from '../../../adapters/mail/mail.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
+import type { Db } from '../../../db/open.ts'
 import { Done, endpoint, type RouteOptions } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
@@ -34,15 +36,13 @@ import {
 } from './schemas.ts'
 import { changeNoticePreferences, findNoticePreferences } from './send-notice.ts'
 
-type NotificationsWebDeps = {
+/** Route that sends a test notification to operators. */
+export function notificationsWeb(deps: {
   clock: Clock
   guards: Guards
   channels: readonly OperatorChannel[]
   requestsPerMinute: { password: number }
-}
-
-/** Route that sends a test notification to operators. */
-export function notificationsWeb(deps: NotificationsWebDeps) {
+}) {
   const app = new Hono<WebEnv>()
 
   app.post(
@@ -67,7 +67,10 @@ export function notificationsWeb(deps: NotificationsWebDeps) {
  * Sends at once instead of by the queue, because the caller waits for the result.
  * @throws AppError `unavailable` NOT_CONFIGURED.
  */
-async function sendTest(deps: NotificationsWebDeps, signal: AbortSignal): Promise<TestNotificationResult> {
+async function sendTest(
+  deps: { clock: Clock; channels: readonly OperatorChannel[] },
+  signal: AbortSignal,
+): Promise<TestNotificationResult> {
   if (deps.channels.length === 0) {
     const names = 'TELEGRAM_BOT_TOKEN and TELEGRAM_ADMIN_CHAT_ID, or WATCHDOG_WEBHOOK_URL'
     throw new AppError('unavailable', `Notifications are not configured: set ${names}`, { code: 'NOT_CONFIGURED' })
@@ -91,15 +94,10 @@ async function sendTest(deps: NotificationsWebDeps, signal: AbortSignal): Promis
   return { success: channels.every(({ delivered }) => delivered), channels }
 }
 
-type NoticesWebDeps = ChannelDeps & {
-  guards: Guards
-  requestsPerMinute: { password: number }
-}
-
 const onFullDisk: RouteOptions = { worksOnFullDisk: true }
 
 /** Notice routes of the web API: session cookie only, so API keys can neither read nor redirect notices. */
-export function noticesWeb(deps: NoticesWebDeps) {
+export function noticesWeb(deps: ChannelDeps & { guards: Guards; requestsPerMinute: { password: number } }) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards
   // Creating or testing a channel sends a message to a third party.
@@ -221,7 +219,7 @@ export function noticesWeb(deps: NoticesWebDeps) {
   return app
 }
 
-function showSettings({ db, mailer }: NoticesWebDeps, userId: string): NoticeSettings {
+function showSettings({ db, mailer }: { db: Db; mailer: Mailer }, userId: string): NoticeSettings {
   const { mailKinds, quietHours, resendMinutes, mutedAgents } = findNoticePreferences(db, userId)
   const kinds = mailKinds.filter((kind) => kind !== 'test')
   return { mail: { available: mailer.isConfigured, kinds }, quietHours, resendMinutes, mutedAgents: [...mutedAgents] }

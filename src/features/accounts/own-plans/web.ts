@@ -13,10 +13,8 @@ import {
 } from './own-plans.ts'
 import { AdminPlanList, ChangePlanRequest, CreatePlanRequest, OnePlan } from './schemas.ts'
 
-export type PlansWebDeps = OwnPlanDeps & { guards: Guards }
-
 /** Plan routes of the admin pages. */
-export function plansWeb(deps: PlansWebDeps) {
+export function plansWeb(deps: OwnPlanDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards
   const onFullDisk: RouteOptions = { worksOnFullDisk: true }

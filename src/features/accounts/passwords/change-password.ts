@@ -3,10 +3,11 @@ import type { Mailer } from '../../../adapters/mail/mail.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/secrets.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { addressKey } from '../../../http/address.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
+import type { Base } from '../../base.ts'
 import { recordAudit } from '../audit/audit.ts'
 import { deleteAllKeys } from '../keys/keys.ts'
 import type { KnownDevices, Visitor } from '../lockout/known-devices.ts'
@@ -14,15 +15,14 @@ import { forgetFailedLogins } from '../lockout/login-attempts.ts'
 import { countFailure, hasAttempt, type Throttle } from '../lockout/throttle.ts'
 import { type EmailToken, endEmailTokens, findEmailToken, takeEmailToken } from '../notifications/email-tokens.ts'
 import { enqueueMail, requireMail } from '../notifications/send-mail.ts'
-import { creditReferral, type ReferralDeps } from '../referrals/referrals.ts'
+import type { GrantCredits } from '../referrals/referrals.ts'
+import { creditReferral } from '../referrals/referrals.ts'
 import { requireRecentSignIn } from '../sessions/session-list.ts'
 import { endSessions } from '../sessions/sessions.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { confirmPassword } from './confirm-password.ts'
 import { type Passwords, requireUncommon } from './passwords.ts'
 import type { ChangePasswordRequest, ResetPasswordRequest } from './schemas.ts'
-
-export type ChangePasswordDeps = { db: Db; clock: Clock; passwords: Passwords; mailer: Mailer; enqueue: Enqueue }
 
 /** The caller, whose session stays when all others end. */
 type SessionCaller = { userId: string; sessionToken: string | undefined; address: string | null }
@@ -35,7 +35,7 @@ type SessionCaller = { userId: string; sessionToken: string | undefined; address
  * after ten of those, `not_found`.
  */
 export async function changePassword(
-  deps: ChangePasswordDeps,
+  deps: Base & { passwords: Passwords; mailer: Mailer },
   caller: SessionCaller,
   { currentPassword, newPassword, endKeys }: ChangePasswordRequest,
 ): Promise<{ user: UserRow; keysEnded: number | null }> {
@@ -64,7 +64,7 @@ export async function changePassword(
  */
 function noteNewPassword(
   tx: Tx,
-  deps: Pick<ChangePasswordDeps, 'clock' | 'mailer' | 'enqueue'>,
+  deps: { clock: Clock; enqueue: Enqueue; mailer: Mailer },
   user: UserRow,
   { action, address, endKeys }: { action: string; address: string | null; endKeys: boolean | undefined },
 ): number | null {
@@ -99,7 +99,7 @@ const PURPOSES = ['reset-password'] as const
  * @throws AppError `invalid` for a common password and for an unknown, used or expired link.
  */
 export async function resetPasswordByLink(
-  deps: ChangePasswordDeps & ReferralDeps,
+  deps: Base & { passwords: Passwords; mailer: Mailer; grantCredits: GrantCredits },
   { token, password, endKeys }: ResetPasswordRequest,
   address: string | null,
 ): Promise<number | null> {
@@ -133,8 +133,6 @@ function invalidLink(): AppError {
   return new AppError('invalid', 'Invalid or expired reset link')
 }
 
-type ForgotPasswordDeps = { db: Db; clock: Clock; mailer: Mailer; enqueue: Enqueue; knownDevices: KnownDevices }
-
 const HOUR_MS = 3_600_000
 /** Mails per mailbox and caller, or per known device of the owner. */
 const MAILS_PER_CALLER = { limit: 5, windowMs: HOUR_MS }
@@ -146,7 +144,11 @@ const MAILS = { limit: 10, windowMs: HOUR_MS }
  * nothing reveals its existence. Requests by unknown clients do not use up a known device's limit.
  * @throws AppError `unavailable` NOT_CONFIGURED without mail, for every address.
  */
-export async function forgotPassword(deps: ForgotPasswordDeps, email: string, visitor: Visitor): Promise<void> {
+export async function forgotPassword(
+  deps: Base & { mailer: Mailer; knownDevices: KnownDevices },
+  email: string,
+  visitor: Visitor,
+): Promise<void> {
   requireMail(deps.mailer)
   const user = deps.db
     .select()

@@ -1,9 +1,9 @@
 import { and, eq } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Base } from '../../base.ts'
 import { forgetFailures, returnAttempt, type Throttle, takeAttempt } from '../lockout/throttle.ts'
 import { sessions, type UserRow } from '../users/tables.ts'
 import type { Passwords } from './passwords.ts'
@@ -17,7 +17,7 @@ export type Confirmation = { password: string | undefined; sessionToken: string 
  * @throws AppError `invalid` without `password`, `unauthenticated` for a wrong one, `limited` after ten of those.
  */
 export async function confirmPassword(
-  deps: { db: Db; clock: Clock; passwords: Passwords },
+  deps: Base & { passwords: Passwords },
   user: Pick<UserRow, 'id' | 'passwordHash'>,
   { password, sessionToken }: Confirmation,
 ): Promise<void> {

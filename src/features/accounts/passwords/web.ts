@@ -1,17 +1,20 @@
 import { Hono } from 'hono'
+import type { Mailer } from '../../../adapters/mail/mail.ts'
 import { endpoint, type Responses } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import type { Base } from '../../base.ts'
 import { type BotDetection, requireHuman } from '../bot-detection/bot-detection.ts'
 import { requestVerification, verifyEmail } from '../email-addresses/email-addresses.ts'
 import { VerifyEmailRequest } from '../email-addresses/schemas.ts'
 import { type KnownDevices, rememberDevice, visitorOf } from '../lockout/known-devices.ts'
 import { MessageResponse } from '../notifications/schemas.ts'
-import type { ReferralDeps } from '../referrals/referrals.ts'
+import type { GrantCredits } from '../referrals/referrals.ts'
 import { readSessionToken } from '../sessions/start-session.ts'
-import { type ChangePasswordDeps, changePassword, forgotPassword, resetPasswordByLink } from './change-password.ts'
+import { changePassword, forgotPassword, resetPasswordByLink } from './change-password.ts'
+import type { Passwords } from './passwords.ts'
 import {
   ChangePasswordRequest,
   ForgotPasswordRequest,
@@ -19,15 +22,6 @@ import {
   PasswordReset,
   ResetPasswordRequest,
 } from './schemas.ts'
-
-export type PasswordWebDeps = ChangePasswordDeps &
-  ReferralDeps & {
-    guards: Guards
-    knownDevices: KnownDevices
-    isHttps: boolean
-    botDetection: BotDetection
-    requestsPerMinute: { password: number }
-  }
 
 const changeAnswers: Responses = { responses: { 200: PasswordChanged }, errors: ['not_found', 'limited'] }
 const forgotAnswers: Responses = { responses: { 200: MessageResponse }, errors: ['limited', 'unavailable'] }
@@ -39,7 +33,18 @@ const sendLinkAnswers: Responses = {
 const verifyEmailAnswers: Responses = { responses: { 200: MessageResponse }, errors: ['conflict'] }
 
 /** Password and address verification routes of the web API. */
-export function passwordWeb(deps: PasswordWebDeps) {
+export function passwordWeb(
+  deps: Base & {
+    passwords: Passwords
+    mailer: Mailer
+    grantCredits: GrantCredits
+    guards: Guards
+    knownDevices: KnownDevices
+    isHttps: boolean
+    botDetection: BotDetection
+    requestsPerMinute: { password: number }
+  },
+) {
   const app = new Hono<WebEnv>()
   // Each route has its own limit, so requesting links does not block following them.
   const seldom = () => limitRate(() => deps.requestsPerMinute.password, 'Too many requests')
@@ -93,7 +98,9 @@ export function passwordWeb(deps: PasswordWebDeps) {
 }
 
 /** Address verification routes. */
-function verifyEmailWeb(deps: PasswordWebDeps) {
+function verifyEmailWeb(
+  deps: Base & { mailer: Mailer; grantCredits: GrantCredits; guards: Guards; requestsPerMinute: { password: number } },
+) {
   const app = new Hono<WebEnv>()
   const seldom = () => limitRate(() => deps.requestsPerMinute.password, 'Too many requests')
 

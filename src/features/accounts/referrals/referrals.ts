@@ -5,6 +5,7 @@ import { AppError } from '../../../core/errors.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Base } from '../../base.ts'
 import type { ReferralsResponse } from '../users/schemas.ts'
 import { referrals, type UserRow, users } from '../users/tables.ts'
 
@@ -22,7 +23,6 @@ export function newReferralCode(tx: Tx): string {
 
 /** Grants credits once per `cause`, in the caller's transaction. */
 export type GrantCredits = (tx: Tx, grant: { userId: string; credits: number; cause: string; memo: string }) => void
-export type ReferralDeps = { clock: Clock; grantCredits: GrantCredits }
 
 /**
  * Records the referrer of a new user in the transaction that creates the account. Ignores unknown codes and the user's
@@ -40,7 +40,7 @@ export function noteReferral(tx: Tx, { clock }: { clock: Clock }, newUser: Pick<
  * Credits a referred user and their referrer once, up to the referrer's monthly limit. Called when the user verifies
  * their address or pays, because sign-ups with invented addresses would earn unlimited credits.
  */
-export function creditReferral(tx: Tx, deps: ReferralDeps, newUserId: string): void {
+export function creditReferral(tx: Tx, deps: { clock: Clock; grantCredits: GrantCredits }, newUserId: string): void {
   const isPending = and(eq(referrals.newUserId, newUserId), isNull(referrals.creditedAt))
   const referral = tx.select().from(referrals).where(isPending).get()
   if (!referral) return
@@ -65,7 +65,7 @@ function monthOf(now: Date): Date {
  * Returns a user's code, the number of sign-ups with it and the credits earned. Creates a missing code.
  * @throws AppError `not_found`.
  */
-export async function getReferrals(deps: { db: Db; clock: Clock }, userId: string): Promise<ReferralsResponse> {
+export async function getReferrals(deps: Base, userId: string): Promise<ReferralsResponse> {
   const brought = deps.db
     .select({
       referred: count(),
@@ -81,7 +81,7 @@ export async function getReferrals(deps: { db: Db; clock: Clock }, userId: strin
   }
 }
 
-function createReferralCode({ db, clock }: { db: Db; clock: Clock }, userId: string): Promise<string> {
+function createReferralCode({ db, clock }: Base, userId: string): Promise<string> {
   return write(db, (tx) => {
     const existing = findReferralCode(tx, userId)
     if (existing) return existing

@@ -1,9 +1,9 @@
 import { eq } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
 import { currentRequestId } from '../../../core/request-id.ts'
 import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Base } from '../../base.ts'
 import type { KnownDevices, Visitor } from '../lockout/known-devices.ts'
 import {
   countLoginAttempt,
@@ -12,11 +12,9 @@ import {
   settleLoginAttempt,
 } from '../lockout/login-attempts.ts'
 import type { Passwords } from '../passwords/passwords.ts'
-import { requireSecondFactor, type TwoFactorDeps } from '../two-factor/two-factor.ts'
+import { requireSecondFactor } from '../two-factor/two-factor.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import type { LoginRequest } from './schemas.ts'
-
-export type LoginDeps = TwoFactorDeps & { log: Log; passwords: Passwords; knownDevices: KnownDevices }
 
 /**
  * Checks the password, and the second factor if the account has one. Unknown, disabled and password-less accounts and
@@ -25,7 +23,11 @@ export type LoginDeps = TwoFactorDeps & { log: Log; passwords: Passwords; knownD
  * `limited` after ten failures per account and address or known device in 15 minutes, fifty per address in 15 minutes,
  * or fifty per account and hour from unknown devices.
  */
-export async function login(deps: LoginDeps, request: LoginRequest, visitor: Visitor): Promise<UserRow> {
+export async function login(
+  deps: Base & { passwords: Passwords; knownDevices: KnownDevices },
+  request: LoginRequest,
+  visitor: Visitor,
+): Promise<UserRow> {
   try {
     return await deps.passwords.admit(() => loginAdmitted(deps, request, visitor))
   } catch (error) {
@@ -39,7 +41,11 @@ export async function login(deps: LoginDeps, request: LoginRequest, visitor: Vis
   }
 }
 
-async function loginAdmitted(deps: LoginDeps, request: LoginRequest, visitor: Visitor): Promise<UserRow> {
+async function loginAdmitted(
+  deps: Base & { passwords: Passwords; knownDevices: KnownDevices },
+  request: LoginRequest,
+  visitor: Visitor,
+): Promise<UserRow> {
   const user = deps.db.select().from(users).where(eq(users.email, request.email)).get()
   const device = user ? deps.knownDevices.find(visitor.markOf(user.id), user) : null
   const taken = await countLoginAttempt(deps, passwordAttempt(request.email, visitor.address, device))

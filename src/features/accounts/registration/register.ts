@@ -9,7 +9,7 @@ import { write } from '../../../db/write.ts'
 import { isForwarded, isLocalName, isLoopback, networkKey } from '../../../http/address.ts'
 import { describeMiddleware } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
+import type { Base } from '../../base.ts'
 import { proofRequired } from '../bot-detection/bot-detection.ts'
 import { enqueueVerification } from '../email-addresses/email-addresses.ts'
 import { findInvite, redeemInvite } from '../invites/invites.ts'
@@ -31,14 +31,6 @@ export type SignUp = {
   /** Placeholder addresses of wallets end with this domain and cannot be used to sign up. */
   walletEmailDomain: string
 }
-export type RegisterDeps = {
-  db: Db
-  clock: Clock
-  passwords: Passwords
-  mailer: Mailer
-  enqueue: Enqueue
-  signUp: SignUp
-}
 
 /**
  * Creates an account, redeems the invitation and records the referral in one transaction; the caller signs in
@@ -46,7 +38,11 @@ export type RegisterDeps = {
  * @throws AppError `forbidden` when sign-up is closed, the invitation is invalid or a proof of work is missing,
  * `conflict` for a taken address, `invalid` for a wallet's address and for a common password.
  */
-export async function register(deps: RegisterDeps, request: RegisterRequest, origin: SignUpOrigin): Promise<UserRow> {
+export async function register(
+  deps: Base & { passwords: Passwords; mailer: Mailer; signUp: SignUp },
+  request: RegisterRequest,
+  origin: SignUpOrigin,
+): Promise<UserRow> {
   const { email, password, inviteCode, referralCode } = request
   requireInvited(deps, inviteCode)
   if (isWalletEmail(email, deps.signUp.walletEmailDomain)) throw new AppError('invalid', 'Invalid email format')
@@ -66,7 +62,7 @@ export async function register(deps: RegisterDeps, request: RegisterRequest, ori
 }
 
 /** Checks early to save the hashing; the transaction checks again. */
-function requireInvited({ db, signUp }: Pick<RegisterDeps, 'db' | 'signUp'>, inviteCode: string | undefined): void {
+function requireInvited({ db, signUp }: { db: Db; signUp: SignUp }, inviteCode: string | undefined): void {
   if (signUp.mode === 'closed') throw new AppError('forbidden', 'Sign-up is closed')
   if (signUp.mode === 'open') return
   if (!inviteCode) throw new AppError('forbidden', 'Invite code required')
@@ -140,7 +136,7 @@ const FREE_SIGN_UPS = 100
 const HOUR_MS = 3_600_000
 
 /** Returns whether the next sign-up from the network of `address` requires a proof of work. */
-export function isCrowded({ db, clock }: { db: Db; clock: Clock }, address: string | null): boolean {
+export function isCrowded({ db, clock }: Base, address: string | null): boolean {
   return !hasAttempt(db, clock, throttleOf(address))
 }
 
@@ -161,14 +157,12 @@ function throttleOf(address: string | null) {
   return { key: `sign-ups:${networkKey(address)}`, limit: FREE_SIGN_UPS, windowMs: HOUR_MS }
 }
 
-export type FirstAccountDeps = { db: Db; signUp: Pick<SignUp, 'firstUserIsAdmin'>; appUrl: string }
-
 /**
  * In mode `home` the first account administers, so until it exists only a client on this machine may create it without
  * the setup link; otherwise the first visitor to an open port could take the installation.
  * @throws AppError `forbidden` with code `SETUP_REQUIRED`.
  */
-export function requireOwnerSetUp(deps: FirstAccountDeps) {
+export function requireOwnerSetUp(deps: { db: Db; signUp: Pick<SignUp, 'firstUserIsAdmin'>; appUrl: string }) {
   const middleware = createMiddleware<WebEnv>(async (c, next) => {
     const isFree = !deps.signUp.firstUserIsAdmin || hasAccounts(deps.db)
     if (!isFree && !isAtThisMachine(c.req.raw, c.env.address, deps.appUrl)) {

@@ -6,7 +6,7 @@ import { randomText } from '../../../core/ids.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
+import type { Base } from '../../base.ts'
 import { recordAudit } from '../audit/audit.ts'
 import { enqueueVerification } from '../email-addresses/email-addresses.ts'
 import { type Passwords, requireUncommon } from '../passwords/passwords.ts'
@@ -16,15 +16,6 @@ import { hasAccounts, insertUser, type SignUp } from './register.ts'
 import type { SetupRequest } from './schemas.ts'
 import { setupLinks } from './tables.ts'
 
-export type SetupDeps = {
-  db: Db
-  clock: Clock
-  passwords: Passwords
-  mailer: Mailer
-  enqueue: Enqueue
-  signUp: SignUp
-}
-
 /** The first account administers and has the largest plan. */
 const OWNER = { plan: 'network', isAdmin: true } as const
 
@@ -33,7 +24,11 @@ const OWNER = { plan: 'network', isAdmin: true } as const
  * @throws AppError `conflict` when an account exists, `forbidden` for a used, expired or unknown link, `invalid` for a
  * wallet's address and for a common password.
  */
-export async function setUp(deps: SetupDeps, request: SetupRequest, address: string | null): Promise<UserRow> {
+export async function setUp(
+  deps: Base & { passwords: Passwords; mailer: Mailer; signUp: SignUp },
+  request: SetupRequest,
+  address: string | null,
+): Promise<UserRow> {
   const { db, clock } = deps
   const { token, email, password } = request
   requireNoAccounts(db)
@@ -57,7 +52,7 @@ export async function setUp(deps: SetupDeps, request: SetupRequest, address: str
  * @returns null when an account exists.
  */
 export async function createConfiguredOwner(
-  { db, clock, passwords }: Pick<SetupDeps, 'db' | 'clock' | 'passwords'>,
+  { db, clock, passwords }: { db: Db; clock: Clock; passwords: Passwords },
   { email, password }: { email: string; password: string },
 ): Promise<UserRow | null> {
   if (hasAccounts(db)) return null

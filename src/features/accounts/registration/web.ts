@@ -1,7 +1,6 @@
 import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
-import type { Log } from '../../../core/log.ts'
-import type { Sealer } from '../../../core/secrets.ts'
+import type { Mailer } from '../../../adapters/mail/mail.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
@@ -9,22 +8,18 @@ import { readSessionTokens } from '../../../http/sessions/cookie.ts'
 import type { Csrf } from '../../../http/sessions/csrf.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import type { Base } from '../../base.ts'
 import { type BotDetection, issueChallenge, requireHuman } from '../bot-detection/bot-detection.ts'
 import { Challenge } from '../bot-detection/schemas.ts'
 import { type KnownDevices, visitorOf } from '../lockout/known-devices.ts'
+import type { Passwords } from '../passwords/passwords.ts'
 import { getReferrals } from '../referrals/referrals.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { clearSessionCookie, readSessionToken, startSession } from '../sessions/start-session.ts'
 import { ReferralsResponse } from '../users/schemas.ts'
 import { login } from './login.ts'
-import {
-  type FirstAccountDeps,
-  hasAccounts,
-  isCrowded,
-  type RegisterDeps,
-  register,
-  requireOwnerSetUp,
-} from './register.ts'
+import type { SignUp } from './register.ts'
+import { hasAccounts, isCrowded, register, requireOwnerSetUp } from './register.ts'
 import {
   CsrfToken,
   LoginRequest,
@@ -36,23 +31,24 @@ import {
   SetupResponse,
   SignedOut,
 } from './schemas.ts'
-import { type SetupDeps, setUp } from './setup.ts'
+import { setUp } from './setup.ts'
 
-type AccountsWebDeps = RegisterDeps &
-  FirstAccountDeps & {
-    sealer: Sealer
+/** Sign-up and sign-in with email and password. */
+export function accountsWeb(
+  deps: Base & {
+    passwords: Passwords
+    mailer: Mailer
+    signUp: SignUp
+    appUrl: string
     knownDevices: KnownDevices
     sessions: Sessions
     guards: Guards
     csrf: Csrf
     botDetection: BotDetection
-    log: Log
     isHttps: boolean
     requestsPerMinute: { register: number; login: number }
-  }
-
-/** Sign-up and sign-in with email and password. */
-export function accountsWeb(deps: AccountsWebDeps) {
+  },
+) {
   const app = new Hono<WebEnv>()
 
   app.get(
@@ -153,10 +149,10 @@ export function accountsWeb(deps: AccountsWebDeps) {
   return app
 }
 
-type SetupWebDeps = SetupDeps & { requestsPerMinute: { register: number } }
-
 /** Set-up of a new installation: the first account. */
-export function setupWeb(deps: SetupWebDeps) {
+export function setupWeb(
+  deps: Base & { passwords: Passwords; mailer: Mailer; signUp: SignUp; requestsPerMinute: { register: number } },
+) {
   const app = new Hono<WebEnv>()
   const limited = () => limitRate(() => deps.requestsPerMinute.register, 'Too many requests')
 

@@ -1,12 +1,11 @@
 import { and, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import { z } from 'zod'
-import type { Clock } from '../../../core/clock.ts'
-import type { Log } from '../../../core/log.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import { trimTrailing } from '../../../core/text/trim.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
+import type { Base } from '../../base.ts'
 import { recordAudit } from '../audit/audit.ts'
 import { endSessions } from '../sessions/sessions.ts'
 import { identities } from '../sign-in/tables.ts'
@@ -15,10 +14,7 @@ import { ACT_JOB } from './receive.ts'
 import { EventBody, StoredClaims, type Subject } from './schemas.ts'
 import { securityEvents } from './tables.ts'
 
-type ActDeps = {
-  db: Db
-  clock: Clock
-  log: Log
+type ActDeps = Base & {
   /** The provider that sends events; linked identities have this issuer. */
   idpB: { issuer: string }
 }

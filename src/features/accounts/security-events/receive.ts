@@ -4,13 +4,10 @@ import type { IssuerKeys } from '../../../adapters/identity/issuer-keys.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/secrets.ts'
-import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
+import type { Base } from '../../base.ts'
 import type { StoredClaims } from './schemas.ts'
 import { securityEvents } from './tables.ts'
-
-export type ReceiveDeps = { db: Db; clock: Clock; enqueue: Enqueue; verifySecurityEvent: VerifySecurityEvent }
 
 export const ACT_JOB = 'security-events.act'
 
@@ -20,7 +17,7 @@ export const ACT_JOB = 'security-events.act'
  * @throws AppError `invalid`.
  */
 export async function receiveSecurityEvent(
-  deps: ReceiveDeps,
+  deps: Base & { verifySecurityEvent: VerifySecurityEvent },
   token: string,
   form: StoredClaims['form'],
 ): Promise<void> {
@@ -44,7 +41,7 @@ export async function receiveSecurityEvent(
 type SecurityEventClaims = z.infer<typeof Claims>
 
 /** @throws AppError `invalid` with an error code of RFC 8935 in `err`. */
-type VerifySecurityEvent = (token: string) => Promise<SecurityEventClaims>
+export type VerifySecurityEvent = (token: string) => Promise<SecurityEventClaims>
 
 type SecurityEventRules = {
   /** Compared exactly. */

@@ -3,14 +3,16 @@ import { AppError } from '../../../core/errors.ts'
 import { receiveText } from '../../../http/bodies/body.ts'
 import { endpoint, Received } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { type ReceiveDeps, receiveSecurityEvent } from './receive.ts'
+import type { Base } from '../../base.ts'
+import type { VerifySecurityEvent } from './receive.ts'
+import { receiveSecurityEvent } from './receive.ts'
 import { SecurityEventReceiver, SUPPORTED_EVENTS } from './schemas.ts'
 
 /**
  * Receives security events of the identity provider. The body is the token itself, whatever its content type. Without a
  * configured audience every token is rejected.
  */
-export function securityEventsWeb(deps: ReceiveDeps) {
+export function securityEventsWeb(deps: Base & { verifySecurityEvent: VerifySecurityEvent }) {
   const app = new Hono<WebEnv>()
 
   app.post(

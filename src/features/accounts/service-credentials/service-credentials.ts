@@ -6,10 +6,8 @@ import type { Db, Tx } from '../../../db/open.ts'
 import type { AccountRules } from '../users/users.ts'
 import { serviceCredentials } from './tables.ts'
 
-export type ServiceCredentialDeps = { db: Db; sealer: Sealer }
-
 /** Returns the stored credential of the service, or null. */
-export function findServiceCredential({ db, sealer }: ServiceCredentialDeps, name: string): string | null {
+export function findServiceCredential({ db, sealer }: { db: Db; sealer: Sealer }, name: string): string | null {
   const row = db.select().from(serviceCredentials).where(eq(serviceCredentials.name, name)).get()
   return row ? sealer.unseal(row.sealedValue, purposeOf(name)) : null
 }
@@ -59,7 +57,7 @@ export type MailOptions = {
 }
 
 export function createMailOptions(
-  deps: ServiceCredentialDeps,
+  deps: { db: Db; sealer: Sealer },
   configured: { smtpUrl: string | undefined; from: string },
 ): MailOptions {
   let given = readGiven(deps)
@@ -72,7 +70,7 @@ export function createMailOptions(
   }
 }
 
-function readGiven(deps: ServiceCredentialDeps): GivenMail | null {
+function readGiven(deps: { db: Db; sealer: Sealer }): GivenMail | null {
   const value = findServiceCredential(deps, MAIL)
   return value === null ? null : GivenMail.parse(JSON.parse(value))
 }

@@ -1,9 +1,9 @@
 import { and, desc, eq, gt, like } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Base } from '../../base.ts'
 import { type SessionRow, sessions } from '../users/tables.ts'
 import { endSessions } from './sessions.ts'
 
@@ -15,7 +15,7 @@ export function toSessionId(tokenHash: string): string {
 }
 
 /** Returns the user's active sessions, latest sign-in first. */
-export function listSessions({ db, clock }: { db: Db; clock: Clock }, userId: string): SessionRow[] {
+export function listSessions({ db, clock }: Base, userId: string): SessionRow[] {
   return db
     .select()
     .from(sessions)
@@ -51,11 +51,7 @@ const RECENT_MS = 15 * 60_000
 export const FRESH_SESSION_REQUIRED = { code: 'FRESH_SESSION_REQUIRED' }
 
 /** Returns whether the session started within the last 15 minutes; an API key does not count. */
-export function hasRecentSignIn(
-  { db, clock }: { db: Db; clock: Clock },
-  userId: string,
-  sessionToken: string | undefined,
-): boolean {
+export function hasRecentSignIn({ db, clock }: Base, userId: string, sessionToken: string | undefined): boolean {
   if (sessionToken === undefined) return false
   const since = new Date(clock.now().getTime() - RECENT_MS)
   const isTheirs = and(eq(sessions.tokenHash, sha256(sessionToken)), eq(sessions.userId, userId))
@@ -67,11 +63,7 @@ export function hasRecentSignIn(
 }
 
 /** Protects sensitive actions from unattended sessions. @throws AppError `unauthenticated` FRESH_SESSION_REQUIRED. */
-export function requireRecentSignIn(
-  deps: { db: Db; clock: Clock },
-  userId: string,
-  sessionToken: string | undefined,
-): void {
+export function requireRecentSignIn(deps: Base, userId: string, sessionToken: string | undefined): void {
   if (hasRecentSignIn(deps, userId, sessionToken)) return
   throw new AppError('unauthenticated', 'Sign in again to do this', FRESH_SESSION_REQUIRED)
 }

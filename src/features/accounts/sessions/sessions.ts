@@ -136,7 +136,7 @@ function hashingAdapter(deps: { db: Db; clock: Clock; log: Log }): Adapter {
 }
 
 /** Records the last use of a session in the background, at most once in five minutes. */
-function createSeenNoter({ db, log }: { db: Db; log: Log }) {
+function createSeenNoter({ db, log }: { db: Db; clock: Clock; log: Log }) {
   const underWay = new Set<string>()
   const note = async (tokenHash: string, now: Date) => {
     await write(db, (tx) =>

@@ -9,8 +9,6 @@ import { type KnownDevices, rememberDevice } from '../lockout/known-devices.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { SESSION_DAYS, type Sessions } from './sessions.ts'
 
-export type StartSessionDeps = { log: Log; sessions: Sessions; knownDevices: KnownDevices; isHttps: boolean }
-
 const MAX_USER_AGENT = 256
 
 /**
@@ -18,7 +16,11 @@ const MAX_USER_AGENT = 256
  * cookies the browser sent, so an attacker cannot plant a shared session, and sets the device cookie.
  * @throws AppError `unauthenticated` when the account was disabled or its credentials changed in the meantime.
  */
-export async function startSession(c: Context<WebEnv>, deps: StartSessionDeps, user: UserRow): Promise<void> {
+export async function startSession(
+  c: Context<WebEnv>,
+  deps: { log: Log; sessions: Sessions; knownDevices: KnownDevices; isHttps: boolean },
+  user: UserRow,
+): Promise<void> {
   const visitor = {
     userAgent: c.req.header('user-agent')?.slice(0, MAX_USER_AGENT) ?? null,
     address: c.env.address,
@@ -45,7 +47,7 @@ function describeEntry(user: UserRow): string {
 }
 
 /** Clears the session cookies; the caller ends the session. */
-export function clearSessionCookie(c: Context<WebEnv>, deps: Pick<StartSessionDeps, 'isHttps'>): void {
+export function clearSessionCookie(c: Context<WebEnv>, deps: { isHttps: boolean }): void {
   clearSessionCookies(c, deps.isHttps)
 }
 

@@ -1,16 +1,15 @@
 import { Hono } from 'hono'
-import type { Clock } from '../../../core/clock.ts'
-import type { Db } from '../../../db/open.ts'
 import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
+import type { Base } from '../../base.ts'
 import type { SessionRow } from '../users/tables.ts'
 import { SessionList } from './schemas.ts'
 import { endOtherSessions, endSession, listSessions, sessionIdOf, toSessionId } from './session-list.ts'
 import { clearSessionCookie, readSessionToken } from './start-session.ts'
 
 /** Session routes of the web API: session cookie, own sessions only. */
-export function sessionsWeb(deps: { db: Db; clock: Clock; guards: Guards; isHttps: boolean }) {
+export function sessionsWeb(deps: Base & { guards: Guards; isHttps: boolean }) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards
 

@@ -1,8 +1,11 @@
 import { and, eq, gt } from 'drizzle-orm'
+import type { Mailer } from '../../../adapters/mail/mail.ts'
+import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { type ChangeEmailDeps, changeEmail } from '../email-addresses/email-addresses.ts'
+import type { Base } from '../../base.ts'
+import { changeEmail } from '../email-addresses/email-addresses.ts'
 import { takeAttempt } from '../lockout/throttle.ts'
 import { confirmPassword } from '../passwords/confirm-password.ts'
 import type { Passwords } from '../passwords/passwords.ts'
@@ -11,12 +14,6 @@ import { emailTokens, type UserRow, users } from '../users/tables.ts'
 import { isWalletEmail } from '../users/users.ts'
 import { Notifications, type PatchSettingsRequest, type UpdateSettingsRequest } from './schemas.ts'
 
-export type SettingsDeps = ChangeEmailDeps & {
-  db: Db
-  passwords: Passwords
-  signUp: { walletEmailDomain: string }
-}
-
 /** An account and its pending e-mail address. */
 export type AccountSettings = { user: UserRow; pendingEmail: string | null }
 
@@ -24,7 +21,7 @@ export type AccountSettings = { user: UserRow; pendingEmail: string | null }
 const EMAIL_CHANGES = { limit: 10, windowMs: 3_600_000 }
 
 /** @throws AppError `not_found` for a deleted account. */
-export function getSettings({ db, clock }: Pick<SettingsDeps, 'db' | 'clock'>, userId: string): AccountSettings {
+export function getSettings({ db, clock }: { db: Db; clock: Clock }, userId: string): AccountSettings {
   const isPending = and(
     eq(emailTokens.userId, users.id),
     eq(emailTokens.purpose, 'change-email'),
@@ -46,7 +43,7 @@ export function getSettings({ db, clock }: Pick<SettingsDeps, 'db' | 'clock'>, u
  * password or a recent sign-in, `limited` after ten changes of address per hour.
  */
 export async function updateSettings(
-  deps: SettingsDeps,
+  deps: Base & { mailer: Mailer; passwords: Passwords; signUp: { walletEmailDomain: string } },
   userId: string,
   request: UpdateSettingsRequest & { sessionToken: string | undefined },
 ): Promise<AccountSettings> {
@@ -62,7 +59,7 @@ export async function updateSettings(
 
 /** Changes name, time zone and the given notification settings. @throws AppError `invalid` for too many. */
 export async function patchSettings(
-  deps: Pick<SettingsDeps, 'db' | 'clock'>,
+  deps: { db: Db; clock: Clock },
   userId: string,
   { name, notifications, timeZone }: PatchSettingsRequest,
 ): Promise<AccountSettings> {
@@ -76,7 +73,7 @@ export async function patchSettings(
 
 /** The current address is always accepted. */
 async function requireMayChangeEmail(
-  deps: SettingsDeps,
+  deps: Base & { passwords: Passwords; signUp: { walletEmailDomain: string } },
   user: UserRow,
   request: { email: string; currentPassword?: string | undefined; sessionToken: string | undefined },
 ): Promise<void> {
@@ -88,7 +85,7 @@ async function requireMayChangeEmail(
 
 /** Requires the password or a recent sign-in, because a stolen session or key must not change the address. */
 async function requireOwner(
-  deps: SettingsDeps,
+  deps: Base & { passwords: Passwords },
   user: UserRow,
   { currentPassword, sessionToken }: { currentPassword?: string | undefined; sessionToken: string | undefined },
 ): Promise<void> {

@@ -1,14 +1,20 @@
 import { Hono } from 'hono'
+import type { Mailer } from '../../../adapters/mail/mail.ts'
 import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import type { Base } from '../../base.ts'
+import type { Passwords } from '../passwords/passwords.ts'
 import { readSessionToken } from '../sessions/start-session.ts'
 import { PatchSettingsRequest, Settings, UpdateSettingsRequest } from './schemas.ts'
-import { type AccountSettings, getSettings, patchSettings, type SettingsDeps, updateSettings } from './settings.ts'
+import { type AccountSettings, getSettings, patchSettings, updateSettings } from './settings.ts'
 
-export type SettingsWebDeps = SettingsDeps & {
+export type SettingsWebDeps = Base & {
+  mailer: Mailer
+  passwords: Passwords
+  signUp: { walletEmailDomain: string }
   guards: Guards
   /** The used and the allowed storage of an account in bytes. */
   storage: { read(db: Db, userId: string): { used: number; limit: number } | null }

@@ -3,17 +3,15 @@ import type { Context } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import type { CookieOptions } from 'hono/utils/cookie'
 import { z } from 'zod'
-import type { Clock } from '../../../core/clock.ts'
 import { randomText } from '../../../core/ids.ts'
-import { type Sealer, type SealPurpose, sha256 } from '../../../core/secrets.ts'
+import { type SealPurpose, sha256 } from '../../../core/secrets.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { Base } from '../../base.ts'
 import { type IdentityRow, signInAttempts, walletNonces } from './tables.ts'
-
-type AttemptDeps = { db: Db; clock: Clock; sealer: Sealer }
 export type ProviderName = IdentityRow['provider']
 
 /** How long a browser may stay at the provider. */
@@ -31,7 +29,7 @@ type Secrets = z.infer<typeof Secrets>
  * are stored.
  */
 export async function startAttempt(
-  deps: AttemptDeps,
+  deps: Base,
   provider: ProviderName,
 ): Promise<Secrets & { state: string; browser: string }> {
   const state = randomText(SECRET_LENGTH)
@@ -50,7 +48,7 @@ export async function startAttempt(
  * @returns its secrets, or null unless provider and browser match and it has not expired.
  */
 export async function takeAttemptSecrets(
-  deps: AttemptDeps,
+  deps: Base,
   provider: ProviderName,
   back: { state: string; browser: string | undefined },
 ): Promise<Secrets | null> {
@@ -120,7 +118,7 @@ export function isUnused(db: Db, value: string, now: Date): boolean {
 }
 
 /** Deletes expired nonces, pending sign-ins and attempts. */
-async function deleteExpiredSignIns({ db, clock }: { db: Db; clock: Clock }, signal: AbortSignal): Promise<void> {
+async function deleteExpiredSignIns({ db, clock }: Base, signal: AbortSignal): Promise<void> {
   const now = clock.now()
   await deleteInBatches(db, walletNonces, lte(walletNonces.expiresAt, now), signal)
   await deleteInBatches(db, signInAttempts, lte(signInAttempts.expiresAt, now), signal)
@@ -129,6 +127,6 @@ async function deleteExpiredSignIns({ db, clock }: { db: Db; clock: Clock }, sig
 const TEN_MINUTES_MS = 600_000
 
 /** Deletes sign-ins that were never completed. */
-export function signInsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
+export function signInsJob(deps: Base): RepeatingJob {
   return { name: 'sign-in.expired', everyMs: TEN_MINUTES_MS, run: (signal) => deleteExpiredSignIns(deps, signal) }
 }

@@ -3,19 +3,20 @@ import { z } from 'zod'
 import type { ExternalProfile } from '../../../adapters/identity/provider.ts'
 import { AppError } from '../../../core/errors.ts'
 import { type Sealer, sha256 } from '../../../core/secrets.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Base } from '../../base.ts'
 import { recordAudit } from '../audit/audit.ts'
-import { creditReferral, type ReferralDeps } from '../referrals/referrals.ts'
+import type { GrantCredits } from '../referrals/referrals.ts'
+import { creditReferral } from '../referrals/referrals.ts'
 import { firstRights, insertUser, type SignUp } from '../registration/register.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { isWalletEmail } from '../users/users.ts'
 import type { ProviderName } from './attempts.ts'
 import { identities, wallets } from './tables.ts'
 
-export type EnterDeps = ReferralDeps & {
-  db: Db
-  sealer: Sealer
+export type EnterDeps = Base & {
+  grantCredits: GrantCredits
   takeOver: TakeOver
   signUp: SignUp
   rules: { requiresVerifiedEmail: boolean }

@@ -2,10 +2,12 @@ import { eq } from 'drizzle-orm'
 import { z } from 'zod'
 import { AppError } from '../../../core/errors.ts'
 import { randomText } from '../../../core/ids.ts'
+import type { Sealer } from '../../../core/secrets.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import { write } from '../../../db/write.ts'
+import type { Base } from '../../base.ts'
 import type { KnownDevices, Visitor } from '../lockout/known-devices.ts'
-import { requireSecondFactor, type TwoFactorDeps } from '../two-factor/two-factor.ts'
+import { requireSecondFactor } from '../two-factor/two-factor.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { isUnused, PENDING_MS, rememberOnce, takeOnce } from './attempts.ts'
 import { type EnterDeps, enterWithProfile } from './enter.ts'
@@ -28,7 +30,7 @@ export type PendingLink = z.infer<typeof Link>
 
 /** Starts waiting for the second factor. @returns the sealed, single-use value of the browser's cookie. */
 export async function startPending(
-  { db, clock, sealer }: TwoFactorDeps,
+  { db, clock, sealer }: Base,
   userId: string,
   link: PendingLink | null,
 ): Promise<string> {
@@ -42,7 +44,7 @@ export async function startPending(
  * @throws AppError `unauthenticated` SIGN_IN_EXPIRED when nothing is pending, and as `requireSecondFactor`.
  */
 export async function finishPending(
-  deps: TwoFactorDeps & EnterDeps & { knownDevices: KnownDevices },
+  deps: Base & EnterDeps & { knownDevices: KnownDevices },
   { ticket, code, visitor }: { ticket: string | undefined; code: string; visitor: Visitor },
 ): Promise<UserRow> {
   const { id, userId, link } = openTicket(deps, ticket)
@@ -63,7 +65,7 @@ async function enterAgain(deps: EnterDeps, userId: string, link: PendingLink, ad
   if (entered.id !== userId) throw expired()
 }
 
-function openTicket({ sealer }: TwoFactorDeps, ticket: string | undefined): z.infer<typeof Ticket> {
+function openTicket({ sealer }: { sealer: Sealer }, ticket: string | undefined): z.infer<typeof Ticket> {
   try {
     return Ticket.parse(JSON.parse(sealer.unseal(ticket ?? '', PURPOSE)))
   } catch {

@@ -1,12 +1,11 @@
 import { and, eq } from 'drizzle-orm'
 import type { SiweMessage } from 'siwe'
 import type { Chain, SignatureQuestion } from '../../../adapters/chain/chain.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { randomText } from '../../../core/ids.ts'
-import type { Log } from '../../../core/log.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Base } from '../../base.ts'
 import { recordAudit } from '../audit/audit.ts'
 import { firstRights, insertUser, type SignUp } from '../registration/register.ts'
 import { type UserRow, users } from '../users/tables.ts'
@@ -15,11 +14,8 @@ import type { TakeOver } from './enter.ts'
 import type { WalletAuthRequest } from './schemas.ts'
 import { wallets } from './tables.ts'
 
-export type WalletDeps = {
-  db: Db
-  clock: Clock
+export type WalletDeps = Base & {
   takeOver: TakeOver
-  log: Log
   signUp: SignUp
   chain: Pick<Chain, 'verifySignature'>
   siweChainId: number

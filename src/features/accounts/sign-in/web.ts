@@ -8,7 +8,7 @@ import { validate } from '../../../http/validate.ts'
 import type { KnownDevices } from '../lockout/known-devices.ts'
 import { visitorOf } from '../lockout/known-devices.ts'
 import { linksGo } from '../notifications/send-mail.ts'
-import { type FirstAccountDeps, requireOwnerSetUp } from '../registration/register.ts'
+import { requireOwnerSetUp } from '../registration/register.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { startSession } from '../sessions/start-session.ts'
 import type { UserRow } from '../users/tables.ts'
@@ -24,16 +24,15 @@ import {
 } from './schemas.ts'
 import { issueNonce, signInWithWallet, type WalletDeps } from './wallet.ts'
 
-export type SignInWebDeps = ExternalDeps &
-  FirstAccountDeps & {
-    chain: WalletDeps['chain']
-    siweChainId: number
-    sessions: Sessions
-    knownDevices: KnownDevices
-    isHttps: boolean
-    mailer: Mailer
-    requestsPerMinute: { login: number }
-  }
+export type SignInWebDeps = ExternalDeps & {
+  chain: WalletDeps['chain']
+  siweChainId: number
+  sessions: Sessions
+  knownDevices: KnownDevices
+  isHttps: boolean
+  mailer: Mailer
+  requestsPerMinute: { login: number }
+}
 
 /** Sign-in routes for providers, wallets and the second factor. */
 export function signInWeb(deps: SignInWebDeps) {

@@ -21,14 +21,6 @@ import { SESSION_SECONDS, type SocialId, type SocialTokenIssuer } from './tokens
 
 const onFullDisk: RouteOptions = { worksOnFullDisk: true }
 
-export type SocialIdentityWebDeps = {
-  clock: Clock
-  socialId: SocialId
-  socialTokens: SocialTokenIssuer
-  tokenGate: TokenGate
-  requestsPerMinute: { login: number }
-}
-
 const VERIFY = '/api/auth/social-id/verify'
 const REFRESH = '/api/auth/social-id/refresh'
 
@@ -40,7 +32,13 @@ const describeGateAnswers: Responses = { responses: { 200: DescribedGateOutcome 
 const stateGateAnswers: Responses = { responses: { 200: StatedGateOutcome }, errors: ['unavailable'] }
 
 /** Social identity and token gating routes, open to all callers. */
-export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
+export function socialIdentityWeb(deps: {
+  clock: Clock
+  socialId: SocialId
+  socialTokens: SocialTokenIssuer
+  tokenGate: TokenGate
+  requestsPerMinute: { login: number }
+}) {
   const app = new Hono<WebEnv>()
   const { tokenGate } = deps
   const limit = limitRate(() => deps.requestsPerMinute.login, 'Too many requests')
@@ -125,7 +123,7 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
 }
 
 /** Token gating routes. */
-function tokenGateWeb(deps: SocialIdentityWebDeps, limit: ReturnType<typeof limitRate>) {
+function tokenGateWeb(deps: { clock: Clock; tokenGate: TokenGate }, limit: ReturnType<typeof limitRate>) {
   const app = new Hono<WebEnv>()
   const { tokenGate } = deps
 

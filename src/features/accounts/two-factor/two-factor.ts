@@ -1,9 +1,9 @@
 import { and, eq, isNull, lt } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
+import type { SealPurpose } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Base } from '../../base.ts'
 import { recordAudit } from '../audit/audit.ts'
 import type { KnownDevices, Visitor } from '../lockout/known-devices.ts'
 import { codeAttempt, countLoginAttempt, settleLoginAttempt } from '../lockout/login-attempts.ts'
@@ -22,8 +22,6 @@ import {
   totpUri,
 } from './codes.ts'
 import type { TwoFactorDisableRequest, TwoFactorSetup, TwoFactorSetupRequest, TwoFactorStatus } from './schemas.ts'
-
-export type TwoFactorDeps = { db: Db; clock: Clock; sealer: Sealer }
 /** The user who changes the settings, their session, and their address. */
 export type Actor = { userId: string; sessionToken?: string | undefined; address: string | null }
 
@@ -39,7 +37,7 @@ export function getTwoFactor(db: Db, userId: string): TwoFactorStatus {
  * sign-in is on.
  */
 export async function setUpTwoFactor(
-  deps: TwoFactorDeps & { passwords: Passwords },
+  deps: Base & { passwords: Passwords },
   { userId, sessionToken }: { userId: string; sessionToken: string | undefined },
   request: TwoFactorSetupRequest,
 ): Promise<TwoFactorSetup> {
@@ -64,7 +62,7 @@ export async function setUpTwoFactor(
  * @returns the recovery codes, which are not stored in plain text.
  * @throws AppError `invalid` for a wrong code or without a setup, `conflict` when it is on, `limited`.
  */
-export async function enableTwoFactor(deps: TwoFactorDeps, actor: Actor, code: string): Promise<string[]> {
+export async function enableTwoFactor(deps: Base, actor: Actor, code: string): Promise<string[]> {
   const user = getUser(deps.db, actor.userId)
   if (user.twoFactorEnabledAt) throw alreadyOn()
   if (!user.twoFactorSecret) throw new AppError('invalid', 'Set up two-factor sign-in first')
@@ -90,7 +88,7 @@ export async function enableTwoFactor(deps: TwoFactorDeps, actor: Actor, code: s
  * @throws AppError as `confirmPassword`; `invalid` for a wrong code, `conflict` when it is off, `limited`.
  */
 export async function disableTwoFactor(
-  deps: TwoFactorDeps & { passwords: Passwords },
+  deps: Base & { passwords: Passwords },
   actor: Actor,
   request: TwoFactorDisableRequest,
 ): Promise<void> {
@@ -105,7 +103,7 @@ export async function disableTwoFactor(
 }
 
 /** Replaces the recovery codes. @throws AppError `invalid` for a wrong code, `conflict` when it is off, `limited`. */
-export async function renewRecoveryCodes(deps: TwoFactorDeps, actor: Actor, code: string): Promise<string[]> {
+export async function renewRecoveryCodes(deps: Base, actor: Actor, code: string): Promise<string[]> {
   const user = requireOn(getUser(deps.db, actor.userId))
   await requireRight(deps, actor, () => redeemSecondFactor(deps, user, code, actor.address))
   const codes = createRecoveryCodes()
@@ -127,12 +125,7 @@ export function removeTwoFactor(tx: Tx, userId: string, now: Date): void {
 }
 
 /** Uses up a six-digit code of the authenticator or a recovery code. @returns false for a wrong code. */
-async function redeemSecondFactor(
-  deps: TwoFactorDeps,
-  user: UserRow,
-  code: string,
-  address: string | null,
-): Promise<boolean> {
+async function redeemSecondFactor(deps: Base, user: UserRow, code: string, address: string | null): Promise<boolean> {
   if (/^\s*\d{3}\s?\d{3}\s*$/.test(code)) return redeemTotpCode(deps, user, code.replace(/\s/g, ''))
   return write(deps.db, (tx) => {
     const isUsed = redeemRecoveryCode(tx, user.id, code)
@@ -142,7 +135,7 @@ async function redeemSecondFactor(
 }
 
 /** RFC 6238, 5.2: each time step is accepted once, so an observed code cannot be replayed. */
-async function redeemTotpCode({ db, clock, sealer }: TwoFactorDeps, user: UserRow, code: string): Promise<boolean> {
+async function redeemTotpCode({ db, clock, sealer }: Base, user: UserRow, code: string): Promise<boolean> {
   if (!user.twoFactorSecret) return false
   const step = findTotpStep(sealer.unseal(user.twoFactorSecret, purposeOf(user.id)), code, clock.now())
   if (step === null) return false
@@ -157,7 +150,7 @@ async function redeemTotpCode({ db, clock, sealer }: TwoFactorDeps, user: UserRo
 }
 
 /** @throws AppError `invalid` when `check` fails, `limited` after ten failures. */
-async function requireRight(deps: TwoFactorDeps, actor: Actor, check: () => Promise<boolean>): Promise<void> {
+async function requireRight(deps: Base, actor: Actor, check: () => Promise<boolean>): Promise<void> {
   const throttle = ownThrottle(deps.db, 'two-factor', actor.userId, actor.sessionToken)
   await takeAttempt(deps, throttle)
   if (!(await check())) throw new AppError('invalid', 'Invalid two-factor code')
@@ -198,7 +191,7 @@ function purposeOf(userId: string): SealPurpose {
  * device in 15 minutes, or thirty in a day.
  */
 export async function requireSecondFactor(
-  deps: TwoFactorDeps & { knownDevices: KnownDevices },
+  deps: Base & { knownDevices: KnownDevices },
   user: UserRow,
   code: string,
   visitor: Visitor,

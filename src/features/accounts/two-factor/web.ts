@@ -5,6 +5,7 @@ import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import type { Base } from '../../base.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import { readSessionToken } from '../sessions/start-session.ts'
 import {
@@ -22,17 +23,12 @@ import {
   getTwoFactor,
   renewRecoveryCodes,
   setUpTwoFactor,
-  type TwoFactorDeps,
 } from './two-factor.ts'
 
-export type TwoFactorWebDeps = TwoFactorDeps & {
-  passwords: Passwords
-  guards: Guards
-  requestsPerMinute: { password: number }
-}
-
 /** Two-factor settings routes of the web API: session cookie only. */
-export function twoFactorWeb(deps: TwoFactorWebDeps) {
+export function twoFactorWeb(
+  deps: Base & { passwords: Passwords; guards: Guards; requestsPerMinute: { password: number } },
+) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards
   const limited = limitRate(() => deps.requestsPerMinute.password, 'Too many requests')

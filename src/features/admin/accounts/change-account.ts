@@ -17,7 +17,6 @@ import { getUser } from './users.ts'
 
 /** The author of an audit entry: an administrator's user id and address, or the id `cli`. */
 export type Administrator = { id: string; address: string | null }
-export type AdministerDeps = { db: Db; clock: Clock }
 
 export const CLI: Administrator = { id: 'cli', address: null }
 
@@ -27,7 +26,7 @@ export const CLI: Administrator = { id: 'cli', address: null }
  * @throws AppError `not_found`, `invalid` when an administrator disables their own account or for an unknown plan.
  */
 export async function changeAccount(
-  deps: AdministerDeps,
+  deps: { db: Db; clock: Clock },
   by: Administrator,
   id: string,
   change: AccountChange,
@@ -54,7 +53,7 @@ export async function changeAccount(
 
 /** Grants or revokes the administrator role in the account's row. @throws AppError `not_found`. */
 export async function setAccountAdmin(
-  deps: AdministerDeps,
+  deps: { db: Db; clock: Clock },
   by: Administrator,
   id: string,
   isAdmin: boolean,
@@ -69,7 +68,11 @@ export async function setAccountAdmin(
 }
 
 /** Ends all sessions of an account. @returns the number of ended sessions. @throws AppError `not_found`. */
-export async function endAccountSessions(deps: AdministerDeps, by: Administrator, id: string): Promise<number> {
+export async function endAccountSessions(
+  deps: { db: Db; clock: Clock },
+  by: Administrator,
+  id: string,
+): Promise<number> {
   return write(deps.db, (tx) => {
     const { id: userId } = getUser(tx, id)
     const ended = tx.select({ id: sessions.tokenHash }).from(sessions).where(eq(sessions.userId, userId)).all().length
@@ -83,7 +86,11 @@ export async function endAccountSessions(deps: AdministerDeps, by: Administrator
  * Turns off two-factor sign-in for a user who lost the authenticator and the recovery codes.
  * @throws AppError `not_found`.
  */
-export async function removeAccountTwoFactor(deps: AdministerDeps, by: Administrator, id: string): Promise<UserRow> {
+export async function removeAccountTwoFactor(
+  deps: { db: Db; clock: Clock },
+  by: Administrator,
+  id: string,
+): Promise<UserRow> {
   return write(deps.db, (tx) => {
     const now = deps.clock.now()
     const { id: userId } = getUser(tx, id)

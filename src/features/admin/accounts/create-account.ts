@@ -1,7 +1,8 @@
 import { eq } from 'drizzle-orm'
 import type { Mailer } from '../../../adapters/mail/mail.ts'
+import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Tx } from '../../../db/open.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { forgetFailedLogins } from '../../accounts/lockout/login-attempts.ts'
@@ -14,10 +15,9 @@ import type { RegisterRequest } from '../../accounts/registration/schemas.ts'
 import { endSessions } from '../../accounts/sessions/sessions.ts'
 import { type UserRow, users } from '../../accounts/users/tables.ts'
 import { isWalletEmail } from '../../accounts/users/users.ts'
-import { type AdministerDeps, type Administrator, audit } from './change-account.ts'
+import { type Administrator, audit } from './change-account.ts'
 import type { CreateUserRequest } from './schemas.ts'
 
-export type PasswordDeps = AdministerDeps & { passwords: Passwords }
 type Credentials = Pick<RegisterRequest, 'email' | 'password' | 'name'>
 
 /**
@@ -26,7 +26,7 @@ type Credentials = Pick<RegisterRequest, 'email' | 'password' | 'name'>
  * @throws AppError `conflict` when the address is taken, `invalid` for an unknown plan.
  */
 export async function createAccount(
-  deps: PasswordDeps & { signUp: Pick<SignUp, 'firstUserIsAdmin' | 'defaultPlan'> },
+  deps: { db: Db; clock: Clock; passwords: Passwords; signUp: Pick<SignUp, 'firstUserIsAdmin' | 'defaultPlan'> },
   by: Administrator,
   request: Credentials,
   plan: string | null,
@@ -34,13 +34,6 @@ export async function createAccount(
   const passwordHash = await deps.passwords.hash(request.password)
   const account = { email: request.email, name: request.name || request.email, passwordHash }
   return write(deps.db, (tx) => addAccount(tx, deps, by, account, plan))
-}
-
-export type OpenAccountDeps = AdministerDeps & {
-  signUp: Pick<SignUp, 'firstUserIsAdmin' | 'defaultPlan' | 'walletEmailDomain'>
-  mailer: Pick<Mailer, 'isConfigured'>
-  enqueue: Enqueue
-  appUrl: string
 }
 /** A new account with its password link; `url` is null when the link is mailed. */
 type OpenedAccount = { user: UserRow; mailed: boolean; url: string | null; expiresAt: Date }
@@ -51,7 +44,14 @@ type OpenedAccount = { user: UserRow; mailed: boolean; url: string | null; expir
  * @throws AppError `conflict` when the address is taken, `invalid` for a wallet's address and an unknown plan.
  */
 export async function openAccount(
-  deps: OpenAccountDeps,
+  deps: {
+    db: Db
+    clock: Clock
+    enqueue: Enqueue
+    signUp: Pick<SignUp, 'firstUserIsAdmin' | 'defaultPlan' | 'walletEmailDomain'>
+    mailer: Pick<Mailer, 'isConfigured'>
+    appUrl: string
+  },
   by: Administrator,
   { email, name, plan, sendMail }: CreateUserRequest,
 ): Promise<OpenedAccount> {
@@ -72,7 +72,7 @@ export async function openAccount(
 
 function addAccount(
   tx: Tx,
-  { clock, signUp }: Pick<AdministerDeps, 'clock'> & { signUp: Pick<SignUp, 'firstUserIsAdmin' | 'defaultPlan'> },
+  { clock, signUp }: { clock: Clock; signUp: Pick<SignUp, 'firstUserIsAdmin' | 'defaultPlan'> },
   by: Administrator,
   account: Pick<UserRow, 'email' | 'name' | 'passwordHash'>,
   plan: string | null,
@@ -87,7 +87,7 @@ function addAccount(
 
 /** Sets a new password and ends all sessions and mailed links. @throws AppError `not_found`. */
 export async function resetPassword(
-  deps: PasswordDeps,
+  deps: { db: Db; clock: Clock; passwords: Passwords },
   by: Administrator,
   { email, password }: Credentials,
 ): Promise<UserRow> {

@@ -1,11 +1,16 @@
 import { type Context, Hono } from 'hono'
+import type { Mailer } from '../../../adapters/mail/mail.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import type { SignUp } from '../../accounts/registration/register.ts'
 import type { AccountRules } from '../../accounts/users/users.ts'
 import { type Administrator, changeAccount, endAccountSessions } from './change-account.ts'
-import { type OpenAccountDeps, openAccount } from './create-account.ts'
+import { openAccount } from './create-account.ts'
 import {
   AccountChange,
   AdminUserList,
@@ -18,10 +23,17 @@ import {
 } from './schemas.ts'
 import { getUserDetail, listUsers, toAdminUser } from './users.ts'
 
-export type AdministrationWebDeps = OpenAccountDeps & { rules: AccountRules; guards: Guards }
-
 /** Serves account administration; every change adds an audit entry. */
-export function administrationWeb(deps: AdministrationWebDeps) {
+export function administrationWeb(deps: {
+  db: Db
+  clock: Clock
+  enqueue: Enqueue
+  signUp: Pick<SignUp, 'firstUserIsAdmin' | 'defaultPlan' | 'walletEmailDomain'>
+  mailer: Pick<Mailer, 'isConfigured'>
+  appUrl: string
+  rules: AccountRules
+  guards: Guards
+}) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards
 

@@ -44,13 +44,11 @@ export type BackupPlan = {
   /** Returns the environment variables for a child process that makes a backup. */
   toEnvironment(): Record<string, string>
 }
-
-export type BackupPlanDeps = { db: Db; sealer: Sealer }
 type BackupSettings = Pick<Config, 'backups' | 'backupSettingsGiven'>
 
 /** Combines the settings: environment first, then dashboard, then defaults. */
 export function createBackupPlan(
-  deps: BackupPlanDeps,
+  deps: { db: Db; sealer: Sealer },
   { backups, backupSettingsGiven: fixed }: BackupSettings,
 ): BackupPlan {
   const readOpen = () => {
@@ -77,19 +75,19 @@ export function createBackupPlan(
   }
 }
 
-export type SetBackupPlanDeps = BackupPlanDeps & {
-  clock: Clock
-  backupPlan: BackupPlan
-  /** Opens the store at a location that may not exist yet. */
-  openBackupStore: (to: string) => BackupStore
-}
-
 /**
  * Changes the fields of the request; a new location is first tested with a file.
  * @throws AppError `conflict` SET_BY_ENVIRONMENT, `invalid` for a location that cannot be written.
  */
 export async function setBackupPlan(
-  deps: SetBackupPlanDeps,
+  deps: {
+    db: Db
+    clock: Clock
+    sealer: Sealer
+    backupPlan: BackupPlan
+    /** Opens the store at a location that may not exist yet. */
+    openBackupStore: (to: string) => BackupStore
+  },
   by: Administrator,
   request: BackupsRequest,
   signal: AbortSignal,
@@ -127,7 +125,7 @@ function requireValid({ schedule, to, keep }: BackupsRequest): void {
   }
 }
 
-function readStored(deps: BackupPlanDeps): Stored {
+function readStored(deps: { db: Db; sealer: Sealer }): Stored {
   const text = findServiceCredential(deps, NAME)
   return text === null ? NOTHING : Stored.parse(JSON.parse(text))
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type BackupSchedule, findNext } from '../../../core/settings/backups.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
+import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import type { Administrator } from '../accounts/change-account.ts'
@@ -21,19 +21,15 @@ import {
 import type { BackupStore } from './store.ts'
 import { type BackupRunRow, backupRuns } from './tables.ts'
 
-type BackupJobDeps = RunBackupDeps & {
-  backupPlan: BackupPlan
-  drillSchedule: BackupSchedule | undefined
-  backupStore: BackupStore
-}
-
 const LOOK_MS = 15_000
 
 /**
  * Makes backups and restore drills on schedule. A run missed while the platform was stopped starts at once; a failed
  * one waits for its next time.
  */
-export function backupsJob(deps: BackupJobDeps): RepeatingJob {
+export function backupsJob(
+  deps: RunBackupDeps & { backupPlan: BackupPlan; drillSchedule: BackupSchedule | undefined; backupStore: BackupStore },
+): RepeatingJob {
   const openedAt = deps.clock.now()
   let isSettled = false
   const isDue = (kind: BackupRunRow['kind'], schedule: BackupSchedule | undefined) => {
@@ -69,10 +65,8 @@ const Task = z.discriminatedUnion('kind', [
   File.extend({ kind: z.literal('restore'), agentId: z.string(), replaces: z.boolean() }),
 ])
 
-export type OrderDeps = RunBackupDeps & { enqueue: Enqueue }
-
 /** Notes that an admin wants something done, which begins at once. @throws AppError as `runBackup`. */
-export async function orderRun(deps: OrderDeps, by: Administrator, task: BackupTask): Promise<BackupRunRow> {
+export async function orderRun(deps: RunBackupDeps, by: Administrator, task: BackupTask): Promise<BackupRunRow> {
   requireRunStead(deps)
   return write(deps.db, (tx) => {
     const now = deps.clock.now()

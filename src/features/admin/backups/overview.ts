@@ -6,18 +6,18 @@ import type { BackupOverview, BackupRun } from './schemas.ts'
 import type { BackupStore } from './store.ts'
 import type { BackupRunRow } from './tables.ts'
 
-export type OverviewDeps = Pick<RunBackupDeps, 'db' | 'clock'> & {
-  backupStore: BackupStore
-  drillSchedule: BackupSchedule | undefined
-  backupPlan: BackupPlan
-  backupPlace: { isSealed: boolean }
-  dataDir: string
-}
-
 const SHOWN_RUNS = 20
 
 /** Returns the backups, the next scheduled run and the latest runs. @throws AppError `unavailable` */
-export async function getBackupOverview(deps: OverviewDeps): Promise<BackupOverview> {
+export async function getBackupOverview(
+  deps: Pick<RunBackupDeps, 'db' | 'clock'> & {
+    backupStore: BackupStore
+    drillSchedule: BackupSchedule | undefined
+    backupPlan: BackupPlan
+    backupPlace: { isSealed: boolean }
+    dataDir: string
+  },
+): Promise<BackupOverview> {
   const { db, clock, backupStore, drillSchedule, backupPlace, dataDir } = deps
   const { schedule: backupSchedule, to, keep, fixed } = deps.backupPlan.read()
   const toSchedule = (schedule: BackupSchedule | undefined) =>

@@ -1,12 +1,11 @@
 import { and, desc, eq, isNotNull, isNull, lt } from 'drizzle-orm'
 import { z } from 'zod'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { users } from '../../accounts/users/tables.ts'
+import type { Base } from '../../base.ts'
 import type { BackupPlan } from './backup-plan.ts'
 import { type BackupRunRow, backupRuns } from './tables.ts'
 
@@ -17,10 +16,7 @@ export type RunStead = (
   settings?: Record<string, string>,
 ) => Promise<{ exitCode: number; stdout: string; stderr: string }>
 
-export type RunBackupDeps = {
-  db: Db
-  clock: Clock
-  log: Log
+export type RunBackupDeps = Base & {
   sendNotice: SendNotice
   runStead: RunStead | null
   backupPlan: Pick<BackupPlan, 'toEnvironment'>

@@ -1,25 +1,37 @@
 import { type Context, Hono } from 'hono'
+import type { BackupSchedule } from '../../../core/settings/backups.ts'
 import { write } from '../../../db/write.ts'
 import { endpoint, type Responses } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
-import { type SetBackupPlanDeps, setBackupPlan } from './backup-plan.ts'
-import { type OrderDeps, orderRun } from './jobs.ts'
-import { getBackupOverview, type OverviewDeps, toBackupRun } from './overview.ts'
-import type { BackupTask } from './run-backup.ts'
+import type { BackupPlan } from './backup-plan.ts'
+import { setBackupPlan } from './backup-plan.ts'
+import { orderRun } from './jobs.ts'
+import { getBackupOverview, toBackupRun } from './overview.ts'
+import type { BackupTask, RunBackupDeps } from './run-backup.ts'
 import { BackupOrdered, BackupOverview, BackupsRequest, RestoreAgentRequest } from './schemas.ts'
+import type { BackupStore } from './store.ts'
 import { getStoredBackup } from './store.ts'
-
-export type BackupsWebDeps = OrderDeps & OverviewDeps & SetBackupPlanDeps & { guards: Guards }
 
 /** Drops a download whose client reads nothing for this long. */
 const STALLED_SECONDS = 60
 const ordered: Responses = { responses: { 202: BackupOrdered }, errors: ['not_found', 'conflict', 'unavailable'] }
 
 /** Backup routes for administrators. Long work is queued; the overview reports its progress. */
-export function backupsWeb(deps: BackupsWebDeps) {
+export function backupsWeb(
+  deps: RunBackupDeps & {
+    backupStore: BackupStore
+    drillSchedule: BackupSchedule | undefined
+    backupPlan: BackupPlan
+    backupPlace: { isSealed: boolean }
+    dataDir: string
+    /** Opens the store at a location that may not exist yet. */
+    openBackupStore: (to: string) => BackupStore
+    guards: Guards
+  },
+) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards
   const order = async (c: Context<WebEnv>, task: BackupTask) => {

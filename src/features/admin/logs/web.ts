@@ -6,10 +6,8 @@ import { validate } from '../../../http/validate.ts'
 import type { LogTail } from './log-tail.ts'
 import { LogPage, LogQuery } from './schemas.ts'
 
-export type LogsWebDeps = { guards: Guards; logTail: Pick<LogTail, 'read'> }
-
 /** Serves the latest lines of the server log to administrators. */
-export function logsWeb(deps: LogsWebDeps) {
+export function logsWeb(deps: { guards: Guards; logTail: Pick<LogTail, 'read'> }) {
   const app = new Hono<WebEnv>()
   app.get(
     '/api/admin/logs',

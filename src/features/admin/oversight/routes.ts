@@ -1,14 +1,19 @@
 import { type Context, Hono } from 'hono'
-import type { Clock } from '../../../core/clock.ts'
+import type { Mailer } from '../../../adapters/mail/mail.ts'
 import type { ShownSetting } from '../../../core/settings/show.ts'
 import { endpoint, type RouteOptions } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
+import type { JobQueue } from '../../../jobs/queue.ts'
 import { listAudit } from '../../accounts/audit/audit.ts'
 import { AuditQuery } from '../../accounts/audit/schemas.ts'
 import type { LifecycleDeps } from '../../agents/deployments/lifecycle.ts'
+import type { DiskFloor } from '../../agents/storage/disk.ts'
+import type { Base } from '../../base.ts'
+import type { FindFailing } from '../../monitoring/health/readiness.ts'
+import type { HostHealth } from '../../monitoring/health/schemas.ts'
 import type { Administrator } from '../accounts/change-account.ts'
 import { listAllAgents, stopAnyAgent } from './agents.ts'
 import {
@@ -23,22 +28,18 @@ import {
   SettingsInEffect,
   StoppedAgent,
 } from './schemas.ts'
-import {
-  getPlatformHealth,
-  listJobs,
-  nameAudit,
-  type PlatformHealthDeps,
-  retryJob,
-  testMail,
-  type WorkDeps,
-} from './service.ts'
+import { getPlatformHealth, listJobs, nameAudit, retryJob, testMail } from './service.ts'
 
 /** Admin API: agents, jobs, health, settings and audit log of the whole platform. */
 export function oversightWeb(
-  deps: LifecycleDeps &
-    PlatformHealthDeps &
-    WorkDeps & {
-      clock: Clock
+  deps: Base &
+    LifecycleDeps & {
+      mailer: Mailer
+      diskFloor: DiskFloor
+      findFailing: FindFailing
+      probeHost: () => HostHealth
+      measureDatabase: () => { bytes: number; logBytes: number } | null
+      canRetry: JobQueue['canRetry']
       guards: Guards
       shownSettings: readonly ShownSetting[]
       requestsPerMinute: { password: number }

@@ -1,6 +1,5 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Mailer } from '../../../adapters/mail/mail.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { withoutUserinfo } from '../../../core/text/url-userinfo.ts'
@@ -16,18 +15,20 @@ import { composeMail } from '../../accounts/notifications/mail-texts.ts'
 import { linksGo } from '../../accounts/notifications/send-mail.ts'
 import { users } from '../../accounts/users/tables.ts'
 import type { DiskFloor } from '../../agents/storage/disk.ts'
+import type { Base } from '../../base.ts'
 import type { FindFailing } from '../../monitoring/health/readiness.ts'
 import type { HostHealth } from '../../monitoring/health/schemas.ts'
 import { findAgentNames, readStateCounts } from '../../monitoring/metrics/queries.ts'
 import { type Administrator, audit } from '../accounts/change-account.ts'
 import type { JobList, JobsQuery, MailTest, NamedAuditList, PlatformHealth, ShownJob } from './schemas.ts'
 
-export type WorkDeps = { db: Db; clock: Clock; canRetry: JobQueue['canRetry'] }
-
 const JOBS: NewestFirst = { table: jobs, time: jobs.runAt, id: sql`rowid` }
 
 /** Lists the jobs of one state, latest due first. @throws AppError `invalid` when `after` is no job. */
-export function listJobs(deps: WorkDeps, { state, limit, after }: JobsQuery): JobList {
+export function listJobs(
+  deps: { db: Db; canRetry: JobQueue['canRetry'] },
+  { state, limit, after }: JobsQuery,
+): JobList {
   const isEarlier = after === undefined ? undefined : isBehind(JOBS, getPlace(deps.db, after))
   const selection = deps.db
     .select()
@@ -43,7 +44,11 @@ export function listJobs(deps: WorkDeps, { state, limit, after }: JobsQuery): Jo
  * Queues a dead job again with a fresh number of attempts.
  * @throws AppError `not_found`; `conflict` when it is not dead or its failure was already reported to a user.
  */
-export async function retryJob(deps: WorkDeps, by: Administrator, id: string): Promise<ShownJob> {
+export async function retryJob(
+  deps: Base & { canRetry: JobQueue['canRetry'] },
+  by: Administrator,
+  id: string,
+): Promise<ShownJob> {
   const row = await write(deps.db, (tx) => {
     const job = getJob(tx, id)
     if (!deps.canRetry(job.kind))
@@ -63,7 +68,7 @@ function getJob(db: Db, id: string): JobRow {
   return row
 }
 
-function toShownJob({ canRetry }: Pick<WorkDeps, 'canRetry'>, row: JobRow): ShownJob {
+function toShownJob({ canRetry }: { canRetry: JobQueue['canRetry'] }, row: JobRow): ShownJob {
   return {
     id: row.id,
     kind: row.kind,
@@ -107,20 +112,18 @@ export async function testMail(mailer: Mailer, to: string, signal: AbortSignal):
   }
 }
 
-export type PlatformHealthDeps = {
-  db: Db
-  log: Log
-  mailer: Mailer
-  diskFloor: DiskFloor
-  findFailing: FindFailing
-  probeHost: () => HostHealth
-  measureDatabase: () => { bytes: number; logBytes: number } | null
-}
-
 const MAIL_WORDS = { 'by-mail': 'smtp', 'to-log': 'log', nowhere: 'none' } as const
 
 /** Returns the state of the platform: `degraded` also on an idle machine while a part fails. */
-export async function getPlatformHealth(deps: PlatformHealthDeps): Promise<PlatformHealth> {
+export async function getPlatformHealth(
+  deps: Base & {
+    mailer: Mailer
+    diskFloor: DiskFloor
+    findFailing: FindFailing
+    probeHost: () => HostHealth
+    measureDatabase: () => { bytes: number; logBytes: number } | null
+  },
+): Promise<PlatformHealth> {
   const failing = await deps.findFailing()
   const host = deps.probeHost()
   const database = deps.measureDatabase()
@@ -140,7 +143,7 @@ export async function getPlatformHealth(deps: PlatformHealthDeps): Promise<Platf
   }
 }
 
-async function measureFreeDisk({ diskFloor, log }: PlatformHealthDeps): Promise<number | null> {
+async function measureFreeDisk({ diskFloor, log }: { log: Log; diskFloor: DiskFloor }): Promise<number | null> {
   try {
     return await diskFloor.measure()
   } catch (error) {

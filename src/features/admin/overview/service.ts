@@ -1,6 +1,5 @@
 import { and, count, desc, eq, gt, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
-import { addDays, type Clock, toDay, toMonth } from '../../../core/clock.ts'
-import type { Sealer } from '../../../core/secrets.ts'
+import { addDays, toDay, toMonth } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { apiKeys } from '../../accounts/keys/tables.ts'
@@ -13,6 +12,7 @@ import type { OwnKeys } from '../../ai/own-keys/own-keys.ts'
 import { NO_COST, toShownCost } from '../../ai/usage/costs.ts'
 import type { RunningSums } from '../../ai/usage/quota.ts'
 import { usageDays, usageKeyMonths, usageLogs } from '../../ai/usage/tables.ts'
+import type { Base } from '../../base.ts'
 import { approvals } from '../../conversations/approvals/tables.ts'
 import { messages } from '../../conversations/chat/tables.ts'
 import { countByStatus, findAgentNames, listNewestCalls, listUsageDays } from '../../monitoring/metrics/queries.ts'
@@ -20,7 +20,11 @@ import { cardSubscriptions } from '../../payments/cards/tables.ts'
 import { backupRuns } from '../backups/tables.ts'
 import type { Attention, Overview } from './schemas.ts'
 
-export type ShowOverviewDeps = AttentionDeps & { sealer: Sealer; catalogue: Pick<Catalogue, 'list'> }
+export type ShowOverviewDeps = Base & {
+  ownKeys: Pick<OwnKeys, 'listProviders'>
+  userSums: RunningSums
+  catalogue: Pick<Catalogue, 'list'>
+}
 
 /** Two weeks: the current one and the one it is compared with. */
 const COST_DAYS = 14
@@ -104,8 +108,6 @@ function hasBackup(db: Db): boolean {
   )
 }
 
-type AttentionDeps = { db: Db; clock: Clock; ownKeys: Pick<OwnKeys, 'listProviders'>; userSums: RunningSums }
-
 /** Agents beyond this number are only counted. */
 const NAMED_AGENTS = 3
 /** Usage above this share of a limit is reported. */
@@ -113,7 +115,10 @@ const NEAR_PERCENT = 80
 const NEWEST_CALLS = 200
 
 /** Lists what needs the user's action, most urgent first. */
-function listAttention(deps: AttentionDeps, user: SignedInUser): Attention[] {
+function listAttention(
+  deps: Base & { ownKeys: Pick<OwnKeys, 'listProviders'>; userSums: RunningSums },
+  user: SignedInUser,
+): Attention[] {
   return [
     ...listDown(deps.db, user.id),
     ...countWaiting(deps, user.id),
@@ -142,7 +147,7 @@ function countOf(db: Db, where: SQL | undefined): number {
   return db.select({ agents: count() }).from(agents).where(where).get()?.agents ?? 0
 }
 
-function countWaiting({ db, clock }: AttentionDeps, ownerId: string): Attention[] {
+function countWaiting({ db, clock }: Base, ownerId: string): Attention[] {
   const isWaiting = and(eq(approvals.status, 'waiting'), gt(approvals.expiresAt, clock.now()))
   const row = db
     .select({ waiting: count() })
@@ -160,7 +165,10 @@ function findPaymentDue(db: Db, userId: string): Attention[] {
 }
 
 /** The user's own provider keys whose latest call failed. */
-function listFailingKeys({ db, ownKeys }: AttentionDeps, userId: string): Attention[] {
+function listFailingKeys(
+  { db, ownKeys }: { db: Db; ownKeys: Pick<OwnKeys, 'listProviders'> },
+  userId: string,
+): Attention[] {
   const providers = ownKeys.listProviders(userId)
   if (providers.length === 0) return []
   const newest = listNewestCalls(db, eq(usageLogs.userId, userId), NEWEST_CALLS)
@@ -170,12 +178,12 @@ function listFailingKeys({ db, ownKeys }: AttentionDeps, userId: string): Attent
   })
 }
 
-function measurePlan({ db, userSums }: AttentionDeps, user: SignedInUser): Attention[] {
+function measurePlan({ db, userSums }: { db: Db; userSums: RunningSums }, user: SignedInUser): Attention[] {
   const percent = Math.floor(usedPercentOfPlan(planInForce(db, user), userSums.used(user.id)))
   return percent >= NEAR_PERCENT ? [{ kind: 'plan-used', percent }] : []
 }
 
-function listUsedKeys({ db, clock }: AttentionDeps, userId: string): Attention[] {
+function listUsedKeys({ db, clock }: Base, userId: string): Attention[] {
   const share = sql<number>`max(
     coalesce(${usageKeyMonths.tokens} * 100.0 / ${apiKeys.tokensPerMonth}, 0),
     coalesce(${usageKeyMonths.costMicroUsd} * 100.0 / ${apiKeys.budgetMicroUsd}, 0))`

@@ -1,11 +1,10 @@
 import { and, eq } from 'drizzle-orm'
 import { z } from 'zod'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { deleteDependents } from '../../../db/delete-dependents.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
+import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import { confirmPassword } from '../../accounts/passwords/confirm-password.ts'
@@ -16,6 +15,7 @@ import { users } from '../../accounts/users/tables.ts'
 import { enqueueRemoval } from '../../agents/deployments/delete.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { enqueueEmptyTrash } from '../../agents/snapshots/trash.ts'
+import type { Base } from '../../base.ts'
 import { enqueueEndOfSubscriptions } from '../../payments/cards/end.ts'
 import { cardSubscriptions } from '../../payments/cards/tables.ts'
 import { abandonStreams } from '../../web-tools/radio/streams.ts'
@@ -28,9 +28,6 @@ export const FORGET_JOB = 'accounts.forget'
 /** Delay after which a job finishes a deletion that the request did not complete. */
 const TAKE_OVER_MS = 300_000
 
-export type EraseDeps = { db: Db; clock: Clock; enqueue: Enqueue }
-export type DeleteAccountDeps = EraseDeps & { passwords: Passwords }
-
 /**
  * Deletes an account with its sessions, keys, linked identities, agents and messages. Jobs remove the agents'
  * containers and anonymize the records that stay (usage, audit log). The account is closed at once; a job completes the
@@ -39,7 +36,7 @@ export type DeleteAccountDeps = EraseDeps & { passwords: Passwords }
  * for a wrong password, or without a recent sign-in when the account has no password; `not_found`.
  */
 export async function deleteAccount(
-  deps: DeleteAccountDeps,
+  deps: Base & { passwords: Passwords },
   caller: { userId: string; sessionToken: string | undefined },
   { confirm, password }: DeleteAccountRequest,
 ): Promise<void> {
@@ -52,7 +49,7 @@ export async function deleteAccount(
   await eraseAccount(deps, user.id)
 }
 
-function closeAccount(tx: Tx, { clock, enqueue }: EraseDeps, userId: string): void {
+function closeAccount(tx: Tx, { clock, enqueue }: Base, userId: string): void {
   tx.update(users).set({ disabledAt: clock.now() }).where(eq(users.id, userId)).run()
   endSessions(tx, userId)
   enqueue(tx, FORGET_JOB, { userId }, { key: forgetKey(userId), delayMs: TAKE_OVER_MS })
@@ -63,7 +60,7 @@ function closeAccount(tx: Tx, { clock, enqueue }: EraseDeps, userId: string): vo
  * previous one stopped.
  * @throws the reason of `signal`.
  */
-export async function eraseAccount(deps: EraseDeps, userId: string, signal?: AbortSignal): Promise<void> {
+export async function eraseAccount(deps: Base, userId: string, signal?: AbortSignal): Promise<void> {
   const { db } = deps
   const owned = db.select({ id: agents.id }).from(agents).where(eq(agents.ownerId, userId)).all()
   for (const { id } of owned) await deleteDependents(db, agents, id, { signal })
@@ -73,7 +70,7 @@ export async function eraseAccount(deps: EraseDeps, userId: string, signal?: Abo
 }
 
 /** Rows added to other tables in the meantime are few and are deleted by their foreign keys. */
-function removeAccount(tx: Tx, { clock, enqueue }: EraseDeps, userId: string): void {
+function removeAccount(tx: Tx, { clock, enqueue }: Base, userId: string): void {
   const owned = tx.delete(agents).where(eq(agents.ownerId, userId)).returning().all()
   for (const agent of owned) enqueueRemoval({ enqueue }, tx, agent)
   enqueueEmptyTrash({ enqueue }, tx, userId)
@@ -94,7 +91,7 @@ function forgetKey(userId: string): string {
 }
 
 /** Anonymizes records in a job, so the user does not wait for a long history. First deletes rows that a crash left. */
-export function forgetJob(deps: EraseDeps): JobKind {
+export function forgetJob(deps: Base): JobKind {
   return defineJob({
     kind: FORGET_JOB,
     payload: z.object({ userId: z.string() }),

@@ -1,7 +1,7 @@
-import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import { writeJsonArray } from '../../../http/streams/send-pieces.ts'
 import { type AccountSettings, getSettings } from '../../accounts/settings/settings.ts'
+import type { Base } from '../../base.ts'
 import { PERSONAL_LISTS } from './lists.ts'
 
 /**
@@ -9,7 +9,7 @@ import { PERSONAL_LISTS } from './lists.ts'
  * addresses. Times are ISO 8601, costs in millionths of a dollar.
  * @throws AppError `not_found` before the first chunk.
  */
-export function exportAccount(deps: { db: Db; clock: Clock }, userId: string): Generator<string, void> {
+export function exportAccount(deps: Base, userId: string): Generator<string, void> {
   const account = toAccount(getSettings(deps, userId))
   return writeDocument(deps.db, userId, account, deps.clock.now())
 }

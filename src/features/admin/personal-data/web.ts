@@ -1,26 +1,27 @@
 import { Hono } from 'hono'
-import type { Log } from '../../../core/log.ts'
 import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type Exports, sendExport } from '../../../http/streams/exports.ts'
 import { validate } from '../../../http/validate.ts'
+import type { Passwords } from '../../accounts/passwords/passwords.ts'
 import { clearSessionCookie, readSessionToken } from '../../accounts/sessions/start-session.ts'
-import { type DeleteAccountDeps, deleteAccount } from './delete-account.ts'
+import type { Base } from '../../base.ts'
+import { deleteAccount } from './delete-account.ts'
 import { exportAccount } from './export.ts'
 import { DeleteAccountRequest } from './schemas.ts'
 
-export type PersonalDataWebDeps = DeleteAccountDeps & {
-  log: Log
-  guards: Guards
-  exports: Exports
-  isHttps: boolean
-  requestsPerMinute: { password: number }
-}
-
 /** Serves the export and the deletion of the user's own account. */
-export function personalDataWeb(deps: PersonalDataWebDeps) {
+export function personalDataWeb(
+  deps: Base & {
+    passwords: Passwords
+    guards: Guards
+    exports: Exports
+    isHttps: boolean
+    requestsPerMinute: { password: number }
+  },
+) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards
   const seldom = () => limitRate(() => deps.requestsPerMinute.password, 'Too many requests')

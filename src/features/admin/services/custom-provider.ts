@@ -11,8 +11,6 @@ const MAX_SHOWN_MODELS = 20
 export const OLLAMA_URL = 'http://127.0.0.1:11434/v1'
 const PROBE_MS = 300
 
-export type TrialDeps = { serviceProviders: ServiceProviders; openProvider: OpenProvider }
-
 /** Validates the id of a custom provider. @throws AppError `invalid`. */
 export function requireCustomId(id: string): void {
   if (!PROVIDER_ID.test(id) || (RESERVED_PROVIDER_IDS.includes(id) && id !== 'ollama')) {
@@ -30,7 +28,7 @@ export function requireCustomId(id: string): void {
  * @throws AppError `invalid` CREDENTIALS_REFUSED, and errors of a provider that cannot be reached.
  */
 export async function tryCustomProvider(
-  { serviceProviders, openProvider }: TrialDeps,
+  { serviceProviders, openProvider }: { serviceProviders: ServiceProviders; openProvider: OpenProvider },
   id: string,
   request: ProviderRequest,
 ): Promise<{ kept: KeptProvider; models: ListedProviderModel[] }> {

@@ -2,11 +2,9 @@ import { and, eq, inArray, isNull } from 'drizzle-orm'
 import type { z } from 'zod'
 import { tryMailServer } from '../../../adapters/mail/mail.ts'
 import type { AiProvider } from '../../../adapters/models/provider.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { redact } from '../../../core/log.ts'
-import type { Sealer } from '../../../core/secrets.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import {
@@ -20,6 +18,7 @@ import type { AccountRules } from '../../accounts/users/users.ts'
 import type { Catalogue } from '../../ai/catalogue/catalogue.ts'
 import { type ServiceProviders, toCredentialName, toCustomName } from '../../ai/gateway/providers.ts'
 import { type OpenProvider, tryKey, tryProvider } from '../../ai/own-keys/own-keys.ts'
+import type { Base } from '../../base.ts'
 import type { Administrator } from '../accounts/change-account.ts'
 import { findOllama, requireCustomId, toProviderTest, tryCustomProvider } from './custom-provider.ts'
 import {
@@ -32,10 +31,7 @@ import {
 
 const TRIAL_MS = 10_000
 
-export type ServicesDeps = {
-  db: Db
-  clock: Clock
-  sealer: Sealer
+export type ServicesDeps = Base & {
   serviceProviders: ServiceProviders
   openProvider: OpenProvider
   catalogue: Pick<Catalogue, 'list' | 'rebuild' | 'refresh'>

@@ -14,12 +14,10 @@ import {
   testProvider,
 } from './services.ts'
 
-export type ServicesWebDeps = ServicesDeps & { guards: Guards }
-
 /**
  * Serves the configuration of model providers and mail to administrators: tested first, encrypted, effective at once.
  */
-export function servicesWeb(deps: ServicesWebDeps) {
+export function servicesWeb(deps: ServicesDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards
   const by = (c: Context<WebEnv>) => ({ id: c.var.user.id, address: c.env.address })

@@ -1,8 +1,5 @@
 import { eq } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
-import type { Sealer } from '../../../core/secrets.ts'
 import type { Tx } from '../../../db/open.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import { deleteAllKeys } from '../../accounts/keys/keys.ts'
 import { endEmailTokens } from '../../accounts/notifications/email-tokens.ts'
 import { forgetChannels } from '../../accounts/notifications/owner-channels.ts'
@@ -16,6 +13,7 @@ import { forgetInstallations } from '../../agents/installations/service.ts'
 import { changeSettings } from '../../agents/registry/config.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { forgetOwnKeys } from '../../ai/own-keys/own-keys.ts'
+import type { Base } from '../../base.ts'
 import { forgetCredentials } from '../../conversations/agent-messages/agent-api.ts'
 import { denyAllApprovals } from '../../conversations/approvals/decide.ts'
 import { switchOffHeartbeat } from '../../conversations/heartbeat/heartbeat.ts'
@@ -28,8 +26,6 @@ import { forgetSplitRules } from '../../payments/splits/create-split.ts'
 import { freezeWallets } from '../../payments/wallets/policy.ts'
 import { forgetGitCredentials } from '../../web-tools/browse/git.ts'
 import { abandonStreams } from '../../web-tools/radio/streams.ts'
-
-export type TakeOverDeps = { clock: Clock; sealer: Sealer; enqueue: Enqueue }
 
 /** Agent settings that grant access to others or let the agent act for its owner, reset. */
 const RESET_SETTINGS = {
@@ -49,7 +45,7 @@ const RESET_SETTINGS = {
  * address: password, second factor, sessions, keys, mailed links, providers and wallets, and the agents' tokens and
  * channels. Automations are switched off and stored credentials deleted. Agents and their memory stay.
  */
-export function takeOver(tx: Tx, deps: TakeOverDeps, userId: string): void {
+export function takeOver(tx: Tx, deps: Base, userId: string): void {
   const now = deps.clock.now()
   tx.update(users).set({ passwordHash: null, updatedAt: now }).where(eq(users.id, userId)).run()
   removeTwoFactor(tx, userId, now)
@@ -74,7 +70,7 @@ export function takeOver(tx: Tx, deps: TakeOverDeps, userId: string): void {
   for (const agent of owned) takeOverAgent(tx, deps, agent)
 }
 
-function takeOverAgent(tx: Tx, deps: TakeOverDeps, agent: AgentRow): void {
+function takeOverAgent(tx: Tx, deps: Base, agent: AgentRow): void {
   forgetGitCredentials(tx, agent.id)
   forgetServers(tx, agent.id)
   endChannels(tx, agent.id)

@@ -11,10 +11,12 @@ export type ReleaseFeed = {
   read(): UpdateNotice
   check(signal: AbortSignal): Promise<void>
 }
-type Deps = Pick<Base, 'clock' | 'log' | 'fetch'>
 
 /** Reads the newest release from `feedUrl`; without a URL it sends no request. */
-export function createReleaseFeed(feedUrl: string | undefined, { clock, log, fetch }: Deps): ReleaseFeed {
+export function createReleaseFeed(
+  feedUrl: string | undefined,
+  { clock, log, fetch }: Pick<Base, 'clock' | 'log' | 'fetch'>,
+): ReleaseFeed {
   let known: Pick<UpdateNotice, 'latest' | 'url' | 'checkedAt' | 'error'> = {
     latest: null,
     url: null,

@@ -5,10 +5,8 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import type { ReleaseFeed } from './release-feed.ts'
 import { UpdateNotice } from './schemas.ts'
 
-export type UpdatesWebDeps = { guards: Guards; releaseFeed: Pick<ReleaseFeed, 'read'> }
-
 /** Serves the newest release to administrators. */
-export function updatesWeb(deps: UpdatesWebDeps) {
+export function updatesWeb(deps: { guards: Guards; releaseFeed: Pick<ReleaseFeed, 'read'> }) {
   const app = new Hono<WebEnv>()
   app.get(
     '/api/admin/update',

@@ -2,12 +2,11 @@ import { and, eq } from 'drizzle-orm'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
+import type { Base } from '../../base.ts'
 import { findEndpoint } from '../registry/address.ts'
 import { getAgent } from '../registry/agents.ts'
 import type { AgentRow } from '../registry/tables.ts'
@@ -15,11 +14,7 @@ import { decidePairing, listAllowedPeople, listPairings, removeAllowedPerson } f
 import type { AgentChannel, ChannelList, MailChannel } from './schemas.ts'
 import { type AgentChannelRow, agentChannels, PLATFORM_CHANNELS, type PlatformChannel } from './tables.ts'
 
-export type ChannelDeps = {
-  db: Db
-  clock: Clock
-  sealer: Sealer
-  enqueue: Enqueue
+export type ChannelDeps = Base & {
   agentMail: AgentMail
   gateway: Pick<AgentGateway, 'channels' | 'decidePairing' | 'removePerson'>
 }
@@ -146,8 +141,6 @@ export const WELCOME_JOB = 'inbox.welcome'
 /** Mail settings of the operator; `{agent}` in `address` is replaced by the agent's id. */
 export type AgentMail = { address: string | undefined; receives: boolean; sends: boolean }
 
-type MailChannelDeps = { db: Db; clock: Clock; agentMail: AgentMail }
-
 /** Returns the agent's mail address; null when the operator has configured none. */
 export function toAgentAddress({ address }: AgentMail, agentId: string): string | null {
   return address?.replace('{agent}', agentId).toLowerCase() ?? null
@@ -167,7 +160,7 @@ export function showMailChannel(db: Db | Tx, agentMail: AgentMail, agentId: stri
  * @throws AppError `not_found`, `unavailable` NOT_CONFIGURED naming the missing settings.
  */
 export async function switchMailChannel(
-  { db, clock, agentMail }: MailChannelDeps,
+  { db, clock, agentMail }: Base & { agentMail: AgentMail },
   { principal, address }: Decider,
   agentId: string,
   { isOn }: { isOn: boolean },

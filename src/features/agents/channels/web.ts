@@ -14,10 +14,8 @@ import {
 } from './channels.ts'
 import { ChannelChanged, ChannelList, MailChannel, MailChannelRequest, PairingDecision } from './schemas.ts'
 
-export type ChannelsWebDeps = ChannelDeps & { guards: Guards }
-
 /** Channel routes of the web API: own agents only. */
-export function channelsWeb(deps: ChannelsWebDeps) {
+export function channelsWeb(deps: ChannelDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
   const toDecider = (c: Context<WebEnv>) => ({

@@ -8,17 +8,15 @@ import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once, SignedInUser } from '../../../http/env.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import { readKeptKey } from '../../accounts/encryption/master-key.ts'
 import { wallets } from '../../accounts/sign-in/tables.ts'
+import type { Base } from '../../base.ts'
 import { requestOperation } from '../operations/operations.ts'
-import { type CreateDeps, getAgent, insertAgent } from '../registry/agents.ts'
+import { getAgent, insertAgent } from '../registry/agents.ts'
 import { requireAgentQuota, requireProvisioning, requireSubscription, withinPlan } from '../registry/limits.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import type { CloneRequest, PaymentProof } from './schemas.ts'
 import { type ClonePaymentRow, clonePayments } from './tables.ts'
-
-export type CloneDeps = PaymentDeps & { enqueue: Enqueue; killSwitch: boolean; bookClonePayment: BookClonePayment }
 
 /** Returns the address of an agent's wallet, which it creates at the first call. */
 export type OpenAgentWallet = (userId: string, agentId: string) => Promise<string>
@@ -34,7 +32,7 @@ export type OpenAgentWallet = (userId: string, agentId: string) => Promise<strin
  * payment.
  */
 export async function cloneAgent(
-  deps: CloneDeps,
+  deps: Base & { clonePayments: TokenPayments; killSwitch: boolean; bookClonePayment: BookClonePayment },
   user: SignedInUser,
   request: CloneRequest,
   note: Once['note'],
@@ -59,7 +57,7 @@ export async function cloneAgent(
 
 type Family = { user: SignedInUser; parent: AgentRow; request: CloneRequest }
 
-function insertChild(deps: CreateDeps, tx: Tx, { user, parent, request }: Family): AgentRow {
+function insertChild(deps: { clock: Clock; sealer: Sealer }, tx: Tx, { user, parent, request }: Family): AgentRow {
   const child = insertAgent(deps, tx, {
     ownerId: user.id,
     name: request.name,
@@ -80,8 +78,6 @@ function insertChild(deps: CreateDeps, tx: Tx, { user, parent, request }: Family
   return { ...child, ...inherited }
 }
 
-type PaymentDeps = { db: Db; clock: Clock; sealer: Sealer; clonePayments: TokenPayments }
-
 /** A transfer that pays for a clone of the user. */
 type OwnTransfer = { logIndex: number; amountMicroUsd: number }
 
@@ -94,7 +90,7 @@ const MAX_DECIMALS = 36
 const MICRO_DECIMALS = 6
 
 /** Returns the memo with which `userId` can pay from any wallet. */
-export function memoFor({ db, sealer }: Pick<PaymentDeps, 'db' | 'sealer'>, userId: string): `0x${string}` {
+export function memoFor({ db, sealer }: { db: Db; sealer: Sealer }, userId: string): `0x${string}` {
   return `0x${createHmac('sha256', readKeptKey(db, sealer, 'clone-memo'))
     .update(userId)
     .digest('hex')}`
@@ -106,7 +102,11 @@ export function memoFor({ db, sealer }: Pick<PaymentDeps, 'db' | 'sealer'>, user
  * from a wallet of the user or with their memo.
  * @throws AppError `payment_required` with the reason, `unavailable` when the chain does not respond.
  */
-async function requirePayment(deps: PaymentDeps, userId: string, proof: PaymentProof): Promise<OwnTransfer[]> {
+async function requirePayment(
+  deps: Base & { clonePayments: TokenPayments },
+  userId: string,
+  proof: PaymentProof,
+): Promise<OwnTransfer[]> {
   const { terms } = deps.clonePayments
   const { transactionHash: hash } = proof
   if (proof.chainId !== terms.chainId) throw badProof(`chainId must be ${terms.chainId}`)

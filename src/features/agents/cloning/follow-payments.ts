@@ -1,27 +1,18 @@
 import { and, asc, eq, isNotNull, isNull, lte } from 'drizzle-orm'
 import type { TokenPayments } from '../../../adapters/chain/token-payments.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import { enqueueMail } from '../../accounts/notifications/send-mail.ts'
 import { users } from '../../accounts/users/tables.ts'
+import type { Base } from '../../base.ts'
 import { agents } from '../registry/tables.ts'
 import { type BookClonePayment, toReference } from './clone.ts'
 import { type ClonePaymentRow, clonePayments } from './tables.ts'
 
-export type FollowDeps = {
-  enqueue: Enqueue
-  db: Db
-  clock: Clock
-  log: Log
-  clonePayments: TokenPayments
-  bookClonePayment: BookClonePayment
-}
+export type FollowDeps = Base & { clonePayments: TokenPayments; bookClonePayment: BookClonePayment }
 
 const EVERY_MS = 10_000
 const BATCH = 20

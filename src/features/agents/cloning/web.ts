@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import type { TokenPayments } from '../../../adapters/chain/token-payments.ts'
 import { VERSION } from '../../../core/version.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
@@ -6,20 +7,25 @@ import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import type { Base } from '../../base.ts'
 import { getAgent } from '../registry/agents.ts'
 import type { AgentRow } from '../registry/tables.ts'
-import { CLONE_PRICE, type CloneDeps, cloneAgent, memoFor, type OpenAgentWallet } from './clone.ts'
+import type { BookClonePayment } from './clone.ts'
+import { CLONE_PRICE, cloneAgent, memoFor, type OpenAgentWallet } from './clone.ts'
 import { Cloned, CloneRequest, CloneService } from './schemas.ts'
 
-export type CloningWebDeps = CloneDeps & {
-  openAgentWallet: OpenAgentWallet
-  guards: Guards
-  idempotency: Idempotency
-  requestsPerMinute: { agents: number }
-}
-
 /** Clone routes of the web API: own agents, paid for on the chain. */
-export function cloningWeb(deps: CloningWebDeps) {
+export function cloningWeb(
+  deps: Base & {
+    clonePayments: TokenPayments
+    killSwitch: boolean
+    bookClonePayment: BookClonePayment
+    openAgentWallet: OpenAgentWallet
+    guards: Guards
+    idempotency: Idempotency
+    requestsPerMinute: { agents: number }
+  },
+) {
   const app = new Hono<WebEnv>()
 
   app.use(

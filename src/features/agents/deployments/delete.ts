@@ -4,7 +4,7 @@ import { RUNTIMES, type RuntimeName } from '../../../adapters/runtimes/contract/
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
 import { deleteDependents } from '../../../db/delete-dependents.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
@@ -14,9 +14,6 @@ import { findAgent, findAgentRow, logAgentChange } from '../registry/agents.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { removeSnapshots } from '../snapshots/snapshots.ts'
 import { discardSnapshots, type TrashDeps } from '../snapshots/trash.ts'
-
-export type RemovalDeps = TrashDeps & { db: Db; runtimes: Runtimes; agentLocks: AgentLocks }
-export type DeleteDeps = RemovalDeps & { enqueue: Enqueue }
 
 /** A removal job. `runtime` is missing for a row without one. */
 export const Removal = z.object({ agentId: z.string(), runtime: z.enum(RUNTIMES).nullish() })
@@ -32,7 +29,11 @@ const TAKE_OVER_MS = 60_000
  * finishes the deletion later. Foreign and missing ids are ignored.
  * @throws AppError with the reason why the agent still exists.
  */
-export async function deleteAgent(deps: DeleteDeps, principal: Principal, id: string): Promise<void> {
+export async function deleteAgent(
+  deps: TrashDeps & { runtimes: Runtimes; agentLocks: AgentLocks },
+  principal: Principal,
+  id: string,
+): Promise<void> {
   const agent = findAgent(deps.db, principal, id)
   if (!agent) return
   await requireAnswer(deps, agent)
@@ -60,7 +61,10 @@ export function enqueueRemoval(
 }
 
 /** Removes what runs for a deleted agent, and its row if it still has one. @throws AppError as the runtime. */
-export async function finishDeletion(deps: RemovalDeps, { agentId, runtime }: Removal): Promise<void> {
+export async function finishDeletion(
+  deps: TrashDeps & { runtimes: Runtimes; agentLocks: AgentLocks },
+  { agentId, runtime }: Removal,
+): Promise<void> {
   await deps.agentLocks.run(agentId, async () => {
     // A concurrent first deployment may have set the runtime since the job was queued.
     const row = findAgentRow(deps.db, agentId)
@@ -88,7 +92,7 @@ async function removeEverywhere(runtimes: Runtimes, agentId: string, own: Runtim
   }
 }
 
-async function requireAnswer({ runtimes }: DeleteDeps, agent: AgentRow): Promise<void> {
+async function requireAnswer({ runtimes }: { runtimes: Runtimes }, agent: AgentRow): Promise<void> {
   if (!wasDeployed(agent)) return
   try {
     await runtimes.runtimeOf(agent).inspect(agent.id)

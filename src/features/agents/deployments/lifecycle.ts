@@ -1,12 +1,12 @@
 import { eq } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
 import { toRepository } from '../../../core/text/image-reference.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
+import type { Base } from '../../base.ts'
 import { type ImageDeps, requireImage } from '../operations/images.ts'
 import {
   findOperation,
@@ -22,13 +22,12 @@ import { getAgent, logAgentChange } from '../registry/agents.ts'
 import { toShownStatus } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { findSnapshotName, toBackupPath } from '../snapshots/snapshots.ts'
-import { joinOrRequest, type RequestDeps, waitForOperation } from './request.ts'
+import { joinOrRequest, waitForOperation } from './request.ts'
 import type { Deployment } from './schemas.ts'
 import { imageOf } from './spec.ts'
 import { stopIfDeployed } from './start.ts'
 
-export type LifecycleDeps = RequestDeps & {
-  log: Log
+export type LifecycleDeps = Base & {
   imageRules: ImageDeps['imageRules']
   findUser: ImageDeps['findUser']
   runtimes: Pick<Runtimes, 'runtimeOf' | 'choose'>

@@ -1,12 +1,13 @@
 import { eq } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
+import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import { pause } from '../../../jobs/runner.ts'
 import { users } from '../../accounts/users/tables.ts'
+import type { Base } from '../../base.ts'
 import {
   describeRollback,
   findOperation,
@@ -18,7 +19,7 @@ import {
   toRequester,
 } from '../operations/operations.ts'
 import { type DeploymentRow, deployments, type OperationRow } from '../operations/tables.ts'
-import { type CreateDeps, findAgent, getAgent, insertAgent } from '../registry/agents.ts'
+import { findAgent, getAgent, insertAgent } from '../registry/agents.ts'
 import type { CheckModel, CheckTokens } from '../registry/checks.ts'
 import { changeSettings } from '../registry/config.ts'
 import { defaultSize, requireAgentQuotaFor, requirePlanOfAgent } from '../registry/limits.ts'
@@ -28,8 +29,6 @@ import type { DeploymentRequest } from './schemas.ts'
 /** Below the 15 s that clients wait. */
 const WAIT_MS = 14_000
 const POLL_MS = 25
-
-export type RequestDeps = CreateDeps & { db: Db; clock: Clock; enqueue: Enqueue }
 
 /** Outcome of a deployment request. `wasRunning`: there was nothing to do. */
 export type DeploymentOutcome = { agent: AgentRow; wasRunning: boolean }
@@ -44,7 +43,7 @@ export type DeploymentOutcome = { agent: AgentRow; wasRunning: boolean }
  * `internal` with the reason when the deployment failed.
  */
 export async function deployAgent(
-  deps: RequestDeps & { checkTokens: CheckTokens; checkModel: CheckModel },
+  deps: Base & { checkTokens: CheckTokens; checkModel: CheckModel },
   principal: Principal,
   request: DeploymentRequest,
 ): Promise<DeploymentOutcome> {
@@ -65,17 +64,12 @@ export async function deployAgent(
 }
 
 /** Requests a deployment on the platform's behalf, in the caller's transaction. @returns the operation's id. */
-export function enqueueDeployment(deps: { clock: Clock; enqueue: Enqueue }, tx: Tx, agentId: string): number {
+export function enqueueDeployment(deps: Base, tx: Tx, agentId: string): number {
   return requestOperation(deps, tx, agentId, { kind: 'deploy', requestedBy: 'platform' })
 }
 
 /** Returns the pending operation that starts the agent anyway, or requests a new one. */
-export function joinOrRequest(
-  deps: { clock: Clock; enqueue: Enqueue },
-  tx: Tx,
-  agentId: string,
-  operation: NewOperation,
-): number {
+export function joinOrRequest(deps: Base, tx: Tx, agentId: string, operation: NewOperation): number {
   const underWay = findUnfinished(tx, agentId)
   const isSame = underWay?.kind === 'deploy' || underWay?.kind === 'start' || underWay?.kind === 'restart'
   const isWanted = tx.select({ status: agents.status }).from(agents).where(eq(agents.id, agentId)).get()
@@ -141,14 +135,24 @@ export function findDeployment(db: Db, agentId: string): DeploymentRow | null {
   return db.select().from(deployments).where(eq(deployments.agentId, agentId)).get() ?? null
 }
 
-function ensureAgent(deps: RequestDeps, tx: Tx, principal: Principal, request: DeploymentRequest): void {
+function ensureAgent(
+  deps: { clock: Clock; sealer: Sealer },
+  tx: Tx,
+  principal: Principal,
+  request: DeploymentRequest,
+): void {
   const { plan: _plan, model: _model, aiProvider: _aiProvider, ...settings } = request.config
   const known = findAgent(tx, principal, request.agentId)
   changeSettings(deps, tx, known ?? insertNamed(deps, tx, principal, request), settings)
 }
 
 /** Inserts an agent with the id that the request names. */
-function insertNamed(deps: RequestDeps, tx: Tx, principal: Principal, request: DeploymentRequest): AgentRow {
+function insertNamed(
+  deps: { clock: Clock; sealer: Sealer },
+  tx: Tx,
+  principal: Principal,
+  request: DeploymentRequest,
+): AgentRow {
   const { plan = defaultSize(principal), model = 'default', aiProvider = 'openrouter' } = request.config
   requireFreeId(tx, request.agentId)
   requireAgentQuotaFor(tx, principal)

@@ -4,23 +4,21 @@ import type { Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
 import type { Sealer } from '../../../core/secrets.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
+import type { Base } from '../../base.ts'
 import { requestOperation, toRequester } from '../operations/operations.ts'
 import { getAgent, newAccessToken, newGatewayToken } from '../registry/agents.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { toInspectedEndpoint } from './health.ts'
-import { type RequestDeps, waitForOperation } from './request.ts'
+import { waitForOperation } from './request.ts'
 
 /** An agent has two tokens: clients show `gateway` to the agent, the agent shows `platform` to us. */
 export type TokenName = 'gateway' | 'platform'
-
-export type RotateTokenDeps = RequestDeps & { runtimes: Pick<Runtimes, 'runtimeOf'> }
 
 /** Restarting OpenClaw takes longer than restarting a built-in agent; requests time out after 180 s. */
 const WAIT_MS = 170_000
@@ -34,7 +32,7 @@ const WAIT_MS = 170_000
  * reason when the agent did not start with its new token.
  */
 export async function rotateToken(
-  deps: RotateTokenDeps,
+  deps: Base & { runtimes: Pick<Runtimes, 'runtimeOf'> },
   principal: Principal,
   id: string,
   name: TokenName,
@@ -58,7 +56,10 @@ export async function rotateToken(
  * Checks that a running agent's engine responds: without a restart the agent would keep a token that no client has.
  * @throws AppError as the engine.
  */
-export async function requireAnsweringEngine(deps: Pick<RotateTokenDeps, 'runtimes'>, agent: AgentRow): Promise<void> {
+export async function requireAnsweringEngine(
+  deps: { runtimes: Pick<Runtimes, 'runtimeOf'> },
+  agent: AgentRow,
+): Promise<void> {
   if (isUp(agent)) await deps.runtimes.runtimeOf(agent).inspect(agent.id)
 }
 
@@ -95,7 +96,7 @@ export function replaceTokens(
  * logged and retried while `tokensChangedAt` is set.
  */
 export async function finishRotation(
-  deps: { db: Db; sealer: Sealer; log: Log; gateway: Pick<AgentGateway, 'endPairings'> },
+  deps: Base & { gateway: Pick<AgentGateway, 'endPairings'> },
   agent: AgentRow,
   inspection: Inspection,
 ): Promise<void> {

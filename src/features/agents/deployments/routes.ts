@@ -1,9 +1,8 @@
 import { eq } from 'drizzle-orm'
 import { Hono, type MiddlewareHandler } from 'hono'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
 import type { ChangeFeed } from '../../../db/changes/feed.ts'
-import type { Db } from '../../../db/open.ts'
 import { parameter } from '../../../db/parameters.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, WebEnv } from '../../../http/env.ts'
@@ -11,7 +10,9 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type LiveStreams, liveStream } from '../../../http/streams/sse.ts'
 import { validate } from '../../../http/validate.ts'
-import { findAgentVersion, type VersionDeps } from '../operations/images.ts'
+import type { Base } from '../../base.ts'
+import type { ImageRules } from '../operations/images.ts'
+import { findAgentVersion } from '../operations/images.ts'
 import { deployments } from '../operations/tables.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
 import { getAgent } from '../registry/agents.ts'
@@ -19,19 +20,11 @@ import type { CheckModel, CheckTokens } from '../registry/checks.ts'
 import type { AgentStatusEvent } from '../registry/schemas.ts'
 import { toBackendStatus, toShownStatus } from '../registry/status.ts'
 import { agents } from '../registry/tables.ts'
-import { deployAgent, type RequestDeps } from './request.ts'
+import { deployAgent } from './request.ts'
 import { DeployedAgent, DeploymentRequest } from './schemas.ts'
 
-type DeploymentsWebDeps = {
-  db: Db
-  log: Log
-  guards: Guards
-  changes: ChangeFeed
-  liveStreams: LiveStreams
-}
-
 /** Streams an agent's deployment progress to its owner: a `status` event at once and at each change. */
-export function deploymentsWeb(deps: DeploymentsWebDeps) {
+export function deploymentsWeb(deps: Base & { guards: Guards; changes: ChangeFeed; liveStreams: LiveStreams }) {
   const app = new Hono<WebEnv>()
   const current = deps.db
     .select({
@@ -81,18 +74,19 @@ export function deploymentsWeb(deps: DeploymentsWebDeps) {
   return app
 }
 
-type DeploymentsBackendDeps = RequestDeps &
-  VersionDeps & {
+/** Deployment route of the backend API, internal key. */
+export function deploymentsBackend(
+  deps: Base & {
+    runtimes: Pick<Runtimes, 'choose' | 'runtimeOf'>
+    imageRules: Pick<ImageRules, 'image'>
     checkTokens: CheckTokens
     checkModel: CheckModel
     addresses: AgentAddresses
     killSwitch: boolean
     internalKey: MiddlewareHandler<BackendEnv>
     requestsPerMinute: { deployments: number }
-  }
-
-/** Deployment route of the backend API, internal key. */
-export function deploymentsBackend(deps: DeploymentsBackendDeps) {
+  },
+) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps
 

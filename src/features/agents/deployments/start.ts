@@ -2,11 +2,10 @@ import { eq } from 'drizzle-orm'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import type { Inspection, PullProgress, Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Base } from '../../base.ts'
 import { type ImageDeps, mayFetch, notAllowed } from '../operations/images.ts'
 import { describeRollback, endOperation, hasNewer, setStep, showDeployment } from '../operations/operations.ts'
 import { findTakenPorts, leasePort } from '../operations/ports.ts'
@@ -26,11 +25,10 @@ export type StartDeps = SpecDeps & { db: Db; runtimes: Pick<Runtimes, 'runtimeOf
  * meanwhile.
  */
 export type OperationDeps = RepairDeps &
-  StartDeps & {
+  StartDeps &
+  Base & {
     imageRules: ImageDeps['imageRules']
     findUser: ImageDeps['findUser']
-    clock: Clock
-    log: Log
     runtimes: Runtimes
     gateway: Pick<AgentGateway, 'isLive' | 'readiness' | 'version' | 'resetMemory' | 'endPairings'>
     /** Deletes the memory that the platform keeps about an agent. */

@@ -1,15 +1,13 @@
 import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
-import type { Db } from '../../../db/open.ts'
 import { Done, describeMiddleware, endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, WebEnv } from '../../../http/env.ts'
 import { type InternalKeyGuard, readBearer } from '../../../http/internal-key.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
+import type { Base } from '../../base.ts'
 import {
   BackendAddress,
   HeartbeatRequest,
@@ -19,10 +17,10 @@ import {
   RegisterHomeRequest,
   RegisterLinkRequest,
 } from './schemas.ts'
-import { deleteInstallation, listInstallations, type RegisterDeps, recordHeartbeat, register } from './service.ts'
+import { deleteInstallation, listInstallations, recordHeartbeat, register } from './service.ts'
 
 /** Installation routes of the web API: own machines only. */
-export function installationsWeb(deps: { db: Db; log: Log; guards: Guards; backendPort: number }) {
+export function installationsWeb(deps: Base & { guards: Guards; backendPort: number }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
@@ -62,19 +60,10 @@ export function installationsWeb(deps: { db: Db; log: Log; guards: Guards; backe
   return app
 }
 
-type InstallationsBackendDeps = RegisterDeps & {
-  db: Db
-  clock: Clock
-  log: Log
-  internalKey: InternalKeyGuard
-  guards: Guards
-  appUrl: string
-}
-
 const REFUSED = { success: false }
 
 /** Routes on which home machines and linked gateways register and send heartbeats. */
-export function installationsBackend(deps: InstallationsBackendDeps) {
+export function installationsBackend(deps: Base & { internalKey: InternalKeyGuard; guards: Guards; appUrl: string }) {
   const app = new Hono<BackendEnv>()
   const installer = requireInstaller(deps)
   const dashboardUrl = `${deps.appUrl}/dashboard`
@@ -143,7 +132,7 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
  * Accepts the internal key, or a user's own `sk_` key, which installers have.
  * @throws AppError as the internal key's guard; `unauthenticated` for an unknown key, `forbidden` SCOPE_REQUIRED.
  */
-function requireInstaller({ guards, internalKey }: Pick<InstallationsBackendDeps, 'guards' | 'internalKey'>) {
+function requireInstaller({ guards, internalKey }: { internalKey: InternalKeyGuard; guards: Guards }) {
   return describeMiddleware(
     createMiddleware<BackendEnv>(async (c, next) => {
       if (!readBearer(c.req.header('authorization'))?.startsWith('sk_')) return internalKey(c, next)

@@ -1,10 +1,8 @@
 import { and, asc, eq, lt } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
-import type { Log } from '../../../core/log.ts'
 import { requireQuota } from '../../../core/require-quota.ts'
-import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
+import type { SealPurpose } from '../../../core/secrets.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { inPages } from '../../../db/pages/in-pages.ts'
@@ -14,12 +12,11 @@ import type { Principal } from '../../../http/env.ts'
 import { writeJsonArray } from '../../../http/streams/send-pieces.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { users } from '../../accounts/users/tables.ts'
+import type { Base } from '../../base.ts'
 import type { HeartbeatRequest, RegisterLinkRequest } from './schemas.ts'
 import { type InstallationRow, installations } from './tables.ts'
 
 const MAX_PER_USER = 50
-
-export type RegisterDeps = { db: Db; clock: Clock; sealer: Sealer }
 
 type Registration = RegisterLinkRequest & Pick<InstallationRow, 'mode'>
 
@@ -29,7 +26,7 @@ type Registration = RegisterLinkRequest & Pick<InstallationRow, 'mode'>
  * operator anyone's.
  * @throws AppError `forbidden` for another user, `limited` at 50 machines of one user.
  */
-export async function register(deps: RegisterDeps, principal: Principal, request: Registration): Promise<void> {
+export async function register(deps: Base, principal: Principal, request: Registration): Promise<void> {
   const { userId, name } = request
   if (principal.kind === 'user' && principal.user.id !== userId) throw new AppError('forbidden', 'Forbidden')
   await write(deps.db, (tx) => {
@@ -39,7 +36,7 @@ export async function register(deps: RegisterDeps, principal: Principal, request
   })
 }
 
-function saveInstallation(tx: Tx, { clock, sealer }: RegisterDeps, id: string, request: Registration): void {
+function saveInstallation(tx: Tx, { clock, sealer }: Base, id: string, request: Registration): void {
   const { userId, name, mode, gatewayUrl = null, gatewayToken } = request
   const now = clock.now()
   const ownerId = tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()?.id ?? null
@@ -73,10 +70,7 @@ function purposeOf(id: string): SealPurpose {
 const SILENT_MS = 15 * 60_000
 
 /** Records a heartbeat of a user's machine, or of all of them without a name. Unknown machines are ignored. */
-export async function recordHeartbeat(
-  { db, clock }: { db: Db; clock: Clock },
-  { userId, name }: HeartbeatRequest,
-): Promise<void> {
+export async function recordHeartbeat({ db, clock }: Base, { userId, name }: HeartbeatRequest): Promise<void> {
   if (!userId) return
   const isTheirs = and(eq(installations.userId, userId), name === undefined ? undefined : eq(installations.name, name))
   // Heartbeats are unauthenticated, so an unknown machine must not cost a write.
@@ -87,7 +81,7 @@ export async function recordHeartbeat(
 }
 
 /** Marks machines that have been silent for more than 15 minutes, once each. */
-export async function markSilent(deps: { db: Db; clock: Clock; log: Log }): Promise<void> {
+export async function markSilent(deps: Base): Promise<void> {
   const silentSince = new Date(deps.clock.now().getTime() - SILENT_MS)
   const isSilent = and(eq(installations.status, 'active'), lt(installations.lastSeenAt, silentSince))
   if (!deps.db.select({ id: installations.id }).from(installations).where(isSilent).get()) return
@@ -165,6 +159,6 @@ export const personalInstallations = wholeList('installations', [installations],
 const MINUTE_MS = 60_000
 
 /** Marks machines that stopped sending heartbeats. */
-export function installationsJob(deps: { db: Db; clock: Clock; log: Log }): RepeatingJob {
+export function installationsJob(deps: Base): RepeatingJob {
   return { name: 'installations.silent', everyMs: MINUTE_MS, run: () => markSilent(deps) }
 }

@@ -3,9 +3,9 @@ import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { endWith } from '../../../core/concurrency/end-with.ts'
 import { redact } from '../../../core/log.ts'
-import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { pause } from '../../../jobs/runner.ts'
+import type { Base } from '../../base.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { appendLines, findCursor, MAX_STORED_BYTES, type NewLine, storedBytes } from './store.ts'
 
@@ -18,8 +18,6 @@ const MAX_LINES = 10_000
 /** Sustained limit of one agent's output; after a quiet time it may write `MAX_STORED_BYTES` at once. */
 const BYTES_PER_SECOND = 256 * 1024
 
-type FollowDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
-
 /** Returns how many lines of a batch are stored. */
 type LineLimit = (lines: readonly RuntimeLogLine[]) => number
 
@@ -30,7 +28,7 @@ type LineLimit = (lines: readonly RuntimeLogLine[]) => number
  * @throws AppError as the runtime.
  */
 export async function followAgent(
-  deps: FollowDeps,
+  deps: Base & { runtimes: Pick<Runtimes, 'runtimeOf'> },
   agent: Pick<AgentRow, 'id' | 'runtime'>,
   clean: () => (text: string) => string,
   signal: AbortSignal,

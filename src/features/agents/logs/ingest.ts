@@ -1,13 +1,12 @@
 import { and, inArray, isNotNull } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { toWholeSecond } from '../../../core/concurrency/whole-second.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
-import type { Db } from '../../../db/open.ts'
 import { prepareOnce } from '../../../db/prepare-once.ts'
 import { write } from '../../../db/write.ts'
 import { pause, type RepeatingJob } from '../../../jobs/runner.ts'
+import type { Base } from '../../base.ts'
 import { type SpecDeps, toSpec } from '../deployments/spec.ts'
 import { findAgentRow } from '../registry/agents.ts'
 import { watchAgentEvents } from '../registry/status.ts'
@@ -24,7 +23,7 @@ const RETRY_MS = 1000
 /** The last lines of a dead agent are stored within this time. */
 const SETTLE_MS = 1500
 
-type IngestDeps = SpecDeps & { db: Db; clock: Clock; log: Log; runtimes: Pick<Runtimes, 'runtimeOf' | 'watch'> }
+type IngestDeps = SpecDeps & Base & { runtimes: Pick<Runtimes, 'runtimeOf' | 'watch'> }
 
 /** A followed agent. `clean` masks its secrets as of the row's `updatedAt`. */
 type Follower = {
@@ -200,11 +199,11 @@ export function followLogsJob(deps: IngestDeps): RepeatingJob {
 }
 
 /** Deletes old lines in small batches, so that other writers do not wait long. */
-export function forgetLogsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
+export function forgetLogsJob(deps: Base): RepeatingJob {
   return { name: 'logs.forget', everyMs: HOUR_MS, run: (signal) => forgetLogs(deps, signal) }
 }
 
-async function forgetLogs({ db, clock }: { db: Db; clock: Clock }, signal: AbortSignal): Promise<void> {
+async function forgetLogs({ db, clock }: Base, signal: AbortSignal): Promise<void> {
   for (const agentId of listSources(db)) {
     while (await write(db, (tx) => deleteOldLines(tx, agentId, clock.now()))) signal.throwIfAborted()
   }

@@ -16,9 +16,6 @@ const BUFFERED_LINES = 500
 /** Lines read in one step of a stream. */
 const PAGE = 200
 
-export type ReadDeps = { db: Db; logViewers: LogViewers }
-type StreamDeps = ReadDeps & { changes: ChangeFeed; readLines: LineReader }
-
 /** A stream starts after `lastId`, or with the last 500 lines when it is null; `isDetailed` adds times. */
 type StreamOptions = { lastId: number | null; isDetailed: boolean }
 
@@ -28,7 +25,7 @@ type StreamOptions = { lastId: number | null; isDetailed: boolean }
  * agent's streams are stopped. Each line waits until the previous one was taken, so a slow client costs no memory.
  */
 async function streamLog(
-  deps: StreamDeps,
+  deps: { db: Db; logViewers: LogViewers; changes: ChangeFeed; readLines: LineReader },
   agentId: string,
   { lastId, isDetailed }: StreamOptions,
   stream: EventStream,
@@ -57,7 +54,7 @@ async function streamLog(
 
 /** Returns the last lines, or those that match a query, oldest first. @throws AppError `not_found`. */
 export function getLogHistory(
-  deps: ReadDeps,
+  deps: { db: Db; logViewers: LogViewers },
   principal: Principal,
   agentId: string,
   query: LogHistoryQuery,
@@ -77,12 +74,12 @@ export function getLogHistory(
 }
 
 /** Ends every stream of the agent's log; storing continues. @throws AppError `not_found`. */
-export function stopLogStreams(deps: ReadDeps, principal: Principal, agentId: string): void {
+export function stopLogStreams(deps: { db: Db; logViewers: LogViewers }, principal: Principal, agentId: string): void {
   deps.logViewers.stop(getAgent(deps.db, principal, agentId).id)
 }
 
 /** Lists the followed logs of agents that `principal` may see. */
-export function listActiveLogs(deps: ReadDeps, principal: Principal): ActiveLogs {
+export function listActiveLogs(deps: { db: Db; logViewers: LogViewers }, principal: Principal): ActiveLogs {
   const streams = deps.logViewers
     .listActive()
     .filter((agentId) => findAgent(deps.db, principal, agentId) !== null)
@@ -110,13 +107,17 @@ function toEntry({ sequence, at, stream, text }: LogLineRow): LogEntry[] {
   return stream === 'exit' ? [] : [{ id: sequence, at: at.toISOString(), stream, text }]
 }
 
-export type LogRouteDeps = ReadDeps & { log: Log; changes: ChangeFeed; liveStreams: LiveStreams }
-
 /**
  * Handles `GET /api/logs/:agentId/stream` of both APIs; `Last-Event-ID` or `after` resumes after that line.
  * @throws AppError `not_found`, `limited`.
  */
-export function createLogStream(deps: LogRouteDeps) {
+export function createLogStream(deps: {
+  db: Db
+  log: Log
+  logViewers: LogViewers
+  changes: ChangeFeed
+  liveStreams: LiveStreams
+}) {
   const readLines = createLineReader(deps.db)
   return <Env extends BaseEnv>(c: Context<Env>, principal: Principal, agentId: string, query: LogStreamQuery) => {
     const { id } = getAgent(deps.db, principal, agentId)
@@ -136,7 +137,7 @@ const LINGER_MS = 30_000
 type Viewed = { open: Set<AbortController>; leftAt: number }
 
 /** Tracks the clients that follow logs in this process. */
-type LogViewers = {
+export type LogViewers = {
   /** Registers a client. `signal` aborts when the agent's streams are stopped; `leave` must be called at the end. */
   enter(agentId: string): { signal: AbortSignal; leave: () => void }
   count(agentId: string): number

@@ -1,12 +1,20 @@
 import { Hono, type MiddlewareHandler } from 'hono'
+import type { Log } from '../../../core/log.ts'
+import type { ChangeFeed } from '../../../db/changes/feed.ts'
+import type { Db } from '../../../db/open.ts'
 import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
+import type { LiveStreams } from '../../../http/streams/sse.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
-import { createLogStream, getLogHistory, type LogRouteDeps, listActiveLogs, stopLogStreams } from './read.ts'
+import type { LogViewers } from './read.ts'
+import { createLogStream, getLogHistory, listActiveLogs, stopLogStreams } from './read.ts'
 import { ActiveLogs, LogHistory, LogHistoryQuery, LogStreamQuery } from './schemas.ts'
 
 /** Log routes, shared by the web and the backend API. */
-export function logRoutes(deps: LogRouteDeps, guard: MiddlewareHandler<BackendEnv>) {
+export function logRoutes(
+  deps: { db: Db; log: Log; logViewers: LogViewers; changes: ChangeFeed; liveStreams: LiveStreams },
+  guard: MiddlewareHandler<BackendEnv>,
+) {
   const app = new Hono<BackendEnv>()
   const stream = createLogStream(deps)
 

@@ -1,34 +1,38 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import type { z } from 'zod'
-import type { Log } from '../../../core/log.ts'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { sendPieces, writeJsonArray } from '../../../http/streams/send-pieces.ts'
 import { validate } from '../../../http/validate.ts'
-import { findAgentVersion, type VersionDeps } from '../operations/images.ts'
+import type { Base } from '../../base.ts'
+import type { ImageRules } from '../operations/images.ts'
+import { findAgentVersion } from '../operations/images.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
 import { getAgent, listShort } from '../registry/agents.ts'
+import type { CheckModel, CheckTokens } from '../registry/checks.ts'
 import { showConfig } from '../registry/config.ts'
 import { ConfigRequest, ConfigResponse, CreateAgentRequest, UpdateAgentRequest } from '../registry/schemas.ts'
 import { findShownStatus, toBackendStatus, toShownError, toShownStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { findVerification, toVerification } from '../verification/verify.ts'
-import { type CreateOwnDeps, createAgentFor } from './create.ts'
+import { createAgentFor } from './create.ts'
 import { BackendAgent, BackendAgentList, CreatedAgent, UpdatedAgent } from './schemas.ts'
 import { type ConfigDeps, changeConfig, updateAgent } from './update.ts'
-
-type AgentsBackendDeps = CreateOwnDeps &
-  ConfigDeps &
-  VersionDeps & {
-    log: Log
-    addresses: AgentAddresses
-    internalKey: MiddlewareHandler<BackendEnv>
-  }
 
 const DEPLOYMENT_REFUSALS = ['payment_required', 'conflict', 'internal', 'upstream_failed', 'unavailable'] as const
 
 /** Agent routes of the backend API: flat bodies, internal key. */
-export function agentsBackend(deps: AgentsBackendDeps) {
+export function agentsBackend(
+  deps: Base & {
+    checkTokens: CheckTokens
+    checkModel: CheckModel
+    runtimes: Pick<Runtimes, 'choose' | 'runtimeOf'>
+    imageRules: Pick<ImageRules, 'image'>
+    addresses: AgentAddresses
+    internalKey: MiddlewareHandler<BackendEnv>
+  },
+) {
   const app = new Hono<BackendEnv>()
   const { internalKey, addresses } = deps
 

@@ -1,13 +1,14 @@
+import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
+import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once, Principal, SignedInUser } from '../../../http/env.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import { findPlan, PLANS, type Plan, PREMIUM_MODEL } from '../../accounts/plans/plans.ts'
+import type { Base } from '../../base.ts'
 import { joinOrRequest, waitForOutcome } from '../deployments/request.ts'
 import { requestOperation } from '../operations/operations.ts'
-import { type CreateDeps, getAgent, insertAgent, logAgentChange } from '../registry/agents.ts'
+import { getAgent, insertAgent, logAgentChange } from '../registry/agents.ts'
 import type { CheckModel, CheckTokens } from '../registry/checks.ts'
 import { changeSettings } from '../registry/config.ts'
 import {
@@ -22,8 +23,6 @@ import {
 import type { CreateAgentRequest, ProvisionRequest } from '../registry/schemas.ts'
 import type { AgentRow } from '../registry/tables.ts'
 
-export type CreateOwnDeps = CreateDeps & { db: Db; log: Log; checkTokens: CheckTokens; checkModel: CheckModel }
-
 /**
  * Creates an agent of `owner` without starting it, under the same conditions as a provisioned agent.
  * @throws AppError `payment_required` without a subscription or for a size beyond the owner's plan, `limited`
@@ -31,7 +30,7 @@ export type CreateOwnDeps = CreateDeps & { db: Db; log: Log; checkTokens: CheckT
  * limit} at the cap, `unavailable` when provisioning is switched off, and as `CheckModel` and `CheckTokens`.
  */
 export async function createAgent(
-  deps: CreateOwnDeps & { killSwitch: boolean },
+  deps: Base & { checkTokens: CheckTokens; checkModel: CheckModel; killSwitch: boolean },
   owner: SignedInUser,
   { name, config }: CreateAgentRequest,
 ): Promise<AgentRow> {
@@ -57,7 +56,7 @@ export async function createAgent(
  * `CheckModel` and `CheckTokens`.
  */
 export async function createAgentFor(
-  deps: CreateOwnDeps,
+  deps: Base & { checkTokens: CheckTokens; checkModel: CheckModel },
   principal: Principal,
   { name, config }: CreateAgentRequest,
 ): Promise<AgentRow> {
@@ -74,14 +73,18 @@ export async function createAgentFor(
 
 type Settings = NonNullable<CreateAgentRequest['config']>
 
-async function checkSettings(deps: CreateOwnDeps, principal: Principal, settings: Settings = {}): Promise<void> {
+async function checkSettings(
+  deps: { checkTokens: CheckTokens; checkModel: CheckModel },
+  principal: Principal,
+  settings: Settings = {},
+): Promise<void> {
   requirePlanOfAgent(principal, settings.plan)
   deps.checkModel(settings.model, { ownerId: ownerOf(principal), hasOwnKey: Boolean(settings.apiKey) })
   await deps.checkTokens(settings, null)
 }
 
 function insertPending(
-  deps: CreateOwnDeps,
+  deps: { clock: Clock; sealer: Sealer },
   tx: Tx,
   { ownerId, name, settings }: { ownerId: string | null; name: string; settings: Settings & { plan: string } },
 ): AgentRow {
@@ -96,10 +99,7 @@ function ownerOf(principal: Principal): string | null {
 
 /** Finds the default model of a plan for a user, who may have provider keys of their own. */
 type ModelChoice = { findDefault(plan: Plan, userId: string | null): { id: string } | null }
-
-type DeployDeps = CreateDeps & { db: Db; enqueue: Enqueue }
-export type ProvisionDeps = DeployDeps & {
-  log: Log
+export type ProvisionDeps = Base & {
   catalogue: ModelChoice
   killSwitch: boolean
   /** The provider that serves agents unless their request names another. */
@@ -191,7 +191,7 @@ function defaultModel({ db, catalogue }: { db: Db; catalogue: ModelChoice }, own
  * Waits up to 14 s for the agent's deployment and requests one if none is pending.
  * @returns the agent afterwards; a failed deployment is an outcome, recorded on the agent.
  */
-export async function waitUntilDeployed(deps: DeployDeps, owner: SignedInUser, agent: AgentRow): Promise<AgentRow> {
+export async function waitUntilDeployed(deps: Base, owner: SignedInUser, agent: AgentRow): Promise<AgentRow> {
   if (agent.status !== 'provisioning') return agent
   const principal = { kind: 'user', user: owner } as const
   const wanted = { kind: 'deploy', requestedBy: owner.id } as const

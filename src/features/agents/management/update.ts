@@ -1,11 +1,10 @@
 import { and, eq } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
+import type { Base } from '../../base.ts'
 import { requestOperation, toRequester } from '../operations/operations.ts'
 import { getAgent, ownedBy } from '../registry/agents.ts'
 import type { CheckModel, CheckTokens } from '../registry/checks.ts'
@@ -26,7 +25,7 @@ export async function updateAgent(
 
 /** Changes the name or logging of an agent. @throws AppError `not_found` for a missing or foreign agent. */
 export async function changeAgent(
-  deps: { db: Db; clock: Clock },
+  deps: Base,
   principal: Principal,
   id: string,
   { name, logBodies }: ChangeAgentRequest,
@@ -38,7 +37,7 @@ export async function changeAgent(
 }
 
 async function changeOwnRow(
-  deps: { db: Db; clock: Clock },
+  deps: Base,
   principal: Principal,
   id: string,
   columns: Partial<AgentRow>,
@@ -50,14 +49,7 @@ async function changeOwnRow(
   return changed
 }
 
-export type ConfigDeps = {
-  db: Db
-  clock: Clock
-  sealer: Sealer
-  enqueue: Enqueue
-  checkTokens: CheckTokens
-  checkModel: CheckModel
-}
+export type ConfigDeps = Base & { checkTokens: CheckTokens; checkModel: CheckModel }
 
 /**
  * Changes settings like `applySettings`. A user changes the plan with `PUT /api/agents/:id` instead.

@@ -65,10 +65,11 @@ function isAllowed({ repositories }: ImageRules, image: string): boolean {
   return repositories.has(toRepository(image))
 }
 
-export type VersionDeps = { runtimes: Pick<Runtimes, 'choose' | 'runtimeOf'>; imageRules: Pick<ImageRules, 'image'> }
-
 /** Returns the version of an agent, or the one it would be deployed with; null when unknown. */
-export async function findAgentVersion({ runtimes, imageRules }: VersionDeps, agent: AgentRow): Promise<string | null> {
+export async function findAgentVersion(
+  { runtimes, imageRules }: { runtimes: Pick<Runtimes, 'choose' | 'runtimeOf'>; imageRules: Pick<ImageRules, 'image'> },
+  agent: AgentRow,
+): Promise<string | null> {
   if (agent.runtimeVersion !== null || agent.startedAt !== null) return agent.runtimeVersion
   const runtime = agent.runtime ?? (await runtimes.choose())
   if (runtime === 'process') return VERSION
@@ -78,7 +79,7 @@ export async function findAgentVersion({ runtimes, imageRules }: VersionDeps, ag
 }
 
 async function findImageVersion(
-  runtimes: VersionDeps['runtimes'],
+  runtimes: Pick<Runtimes, 'choose' | 'runtimeOf'>,
   runtime: NonNullable<AgentRow['runtime']>,
   image: string,
 ): Promise<string | null> {

@@ -13,9 +13,6 @@ import { recordAudit } from '../../accounts/audit/audit.ts'
 import { findOwnership, findStandbyReason, isSameMachine, type LocatedInstance, setOwnership } from './ownership.ts'
 import type { OwnershipRow } from './tables.ts'
 
-/** `table` lists the processes of this machine. */
-type AdoptDeps = { db: Db; clock: Clock; table: ProcessTable }
-
 /**
  * `original` is null when this instance owned the agents already; `isTold` when the original will start as a standby.
  */
@@ -26,11 +23,13 @@ const MAX_ORIGINALS = 20
 
 /**
  * Makes the instance at `here` the owner of the agents. The original becomes a standby and its process agents are
- * ended; an
- * original on another machine cannot be notified.
+ * ended; an original on another machine cannot be notified. `table` lists the processes of this machine.
  * @throws StartupError while the original runs, AppError `forbidden` when this user may not check whether it does.
  */
-export async function takeOverAgents({ db, clock, table }: AdoptDeps, here: LocatedInstance): Promise<Takeover> {
+export async function takeOverAgents(
+  { db, clock, table }: { db: Db; clock: Clock; table: ProcessTable },
+  here: LocatedInstance,
+): Promise<Takeover> {
   const known = findOwnership(db)
   if (!known || findStandbyReason(db, here) === null) {
     await write(db, (tx) => setOwnership(tx, here, null))

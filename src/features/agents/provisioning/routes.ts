@@ -16,15 +16,15 @@ import type { AgentRow } from '../registry/tables.ts'
 import { findContainerStatus, type OrderDeps, provisionForTenant, provisionForUser, type Vouched } from './provision.ts'
 import { Provisioned, ProvisionOrder, WebProvisioned } from './schemas.ts'
 
-type ProvisioningWebDeps = OrderDeps & {
-  guards: Guards
-  idempotency: Idempotency
-  addresses: AgentAddresses
-  requestsPerMinute: { provision: number }
-}
-
 /** Provisioning route of the web API: signed-in users; the response holds no token. */
-export function provisioningWeb(deps: ProvisioningWebDeps) {
+export function provisioningWeb(
+  deps: OrderDeps & {
+    guards: Guards
+    idempotency: Idempotency
+    addresses: AgentAddresses
+    requestsPerMinute: { provision: number }
+  },
+) {
   const app = new Hono<WebEnv>()
   const answerError = errorHandler(deps.log)
   app.onError((error, c) => answerError(toWebError(error), c))

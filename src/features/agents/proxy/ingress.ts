@@ -17,8 +17,6 @@ import { type AgentRow, agents } from '../registry/tables.ts'
 import type { AgentActivity } from '../sleep/sleep.ts'
 import type { Wake } from '../sleep/wake.ts'
 
-export type AdmitDeps = { activity: AgentActivity; wake: Wake; findGateway: FindGateway }
-
 /** An agent's gateway; `release` lets the agent sleep again after the request. */
 type Admission = { gateway: ReturnType<FindGateway>; release: () => void }
 
@@ -28,7 +26,11 @@ type Admission = { gateway: ReturnType<FindGateway>; release: () => void }
  * that strangers cannot keep it running.
  * @throws AppError as `FindGateway` and `Wake`, `unauthenticated` for a sleeping agent without its token.
  */
-export async function admit(deps: AdmitDeps, id: string, request: Request): Promise<Admission> {
+export async function admit(
+  deps: { activity: AgentActivity; wake: Wake; findGateway: FindGateway },
+  id: string,
+  request: Request,
+): Promise<Admission> {
   const gateway = deps.findGateway(id)
   const token = readBearer(request.headers.get('authorization') ?? undefined)
   if (token === null || !isSameSecret(token, gateway.gatewayToken)) {

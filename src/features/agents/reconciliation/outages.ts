@@ -1,21 +1,20 @@
 import { and, eq, isNotNull } from 'drizzle-orm'
 import { BAD_CONFIGURATION_EXIT, type Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { inLanes } from '../../../core/concurrency/in-lanes.ts'
 import { orLate } from '../../../core/concurrency/or-late.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
 import { prepareOnce } from '../../../db/prepare-once.ts'
 import { write } from '../../../db/write.ts'
 import { pause } from '../../../jobs/runner.ts'
+import type { Base } from '../../base.ts'
 import { type HealthDeps, toInspectedEndpoint } from '../deployments/health.ts'
 import { findAgentRow } from '../registry/agents.ts'
 import { markDown, markUp, watchAgentEvents } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 
-export type OutageDeps = HealthDeps & { db: Db; clock: Clock; log: Log; runtimes: Runtimes }
+export type OutageDeps = HealthDeps & Base & { runtimes: Runtimes }
 
 /** Agents checked concurrently in a sweep. */
 const AT_ONCE = 8

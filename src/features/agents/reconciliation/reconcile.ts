@@ -6,7 +6,6 @@ import { inLanes } from '../../../core/concurrency/in-lanes.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import { inRanges } from '../../../db/pages/newest-first.ts'
 import { write } from '../../../db/write.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { enqueueDeployment } from '../deployments/request.ts'
@@ -18,8 +17,6 @@ import { AGENTS_NEWEST_FIRST, findAgentRow } from '../registry/agents.ts'
 import { markDown, watchAgentEvents } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { describeEnd, followOutages, type OutageDeps } from './outages.ts'
-
-type ReconcileDeps = OperationDeps & { enqueue: Enqueue }
 
 /** A new agent's deployment is requested well within this time. */
 const FORGOTTEN_MS = 60_000
@@ -41,7 +38,7 @@ type Down = Map<string, number>
  * agent is
  * checked after `signal` aborts.
  */
-export function reconcileAgents(deps: ReconcileDeps, signal = NEVER): Promise<void> {
+export function reconcileAgents(deps: OperationDeps, signal = NEVER): Promise<void> {
   return reconcileAll(deps, null, signal)
 }
 
@@ -50,7 +47,7 @@ export function reconcileAgents(deps: ReconcileDeps, signal = NEVER): Promise<vo
  * removes
  * orphans.
  */
-export function createReconciler(deps: ReconcileDeps): (signal?: AbortSignal) => Promise<void> {
+export function createReconciler(deps: OperationDeps): (signal?: AbortSignal) => Promise<void> {
   const down: Down = new Map()
   const removeOrphans: RemoveOrphans = createOrphanFinder(deps)
   return async (signal = NEVER) => {
@@ -59,7 +56,7 @@ export function createReconciler(deps: ReconcileDeps): (signal?: AbortSignal) =>
   }
 }
 
-async function reconcileAll(deps: ReconcileDeps, down: Down | null, signal: AbortSignal): Promise<void> {
+async function reconcileAll(deps: OperationDeps, down: Down | null, signal: AbortSignal): Promise<void> {
   await resumeForgotten(deps)
   const ids = new Set<string>()
   for await (const isInRange of inRanges(deps.db, AGENTS_NEWEST_FIRST, undefined, signal)) {
@@ -77,7 +74,7 @@ async function reconcileAll(deps: ReconcileDeps, down: Down | null, signal: Abor
  * respond is asked
  * again next time.
  */
-async function listRunningSleepers({ db, runtimes, log }: ReconcileDeps): Promise<string[]> {
+async function listRunningSleepers({ db, runtimes, log }: OperationDeps): Promise<string[]> {
   const { id, runtime } = agents
   const asleep = db.select({ id, runtime }).from(agents).where(eq(agents.status, 'sleeping')).all()
   const sleepless: string[] = []
@@ -94,7 +91,7 @@ async function listRunningSleepers({ db, runtimes, log }: ReconcileDeps): Promis
 }
 
 /** Requests the deployment of rows in `provisioning` without a job. */
-async function resumeForgotten(deps: ReconcileDeps): Promise<void> {
+async function resumeForgotten(deps: OperationDeps): Promise<void> {
   const since = new Date(deps.clock.now().getTime() - FORGOTTEN_MS)
   const unfinished = deps.db
     .select({ id: jobs.id })
@@ -228,7 +225,7 @@ async function putAside({ snapshotDir }: OperationDeps, runtime: Runtime, id: st
 }
 
 /** Compares every agent with its row when its runtime reports an event, until `signal` aborts. */
-export async function reconcileOnEvents(deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
+export async function reconcileOnEvents(deps: OperationDeps, signal: AbortSignal): Promise<void> {
   for await (const { id } of watchAgentEvents(deps, signal)) await reconcileAgent(deps, id, new Map())
 }
 
@@ -238,7 +235,7 @@ const FOLLOW_MS = 100
 /** Retry pause for the runtimes' event streams. */
 const WATCH_AGAIN_MS = 5000
 
-export function reconcileJob(deps: ReconcileDeps): RepeatingJob {
+export function reconcileJob(deps: OperationDeps): RepeatingJob {
   const reconcile = createReconciler(deps)
   return { name: 'agents.reconcile', everyMs: RECONCILE_MS, run: reconcile }
 }
@@ -248,6 +245,6 @@ export function outagesJob(deps: OutageDeps): RepeatingJob {
   return { name: 'agents.downs', everyMs: FOLLOW_MS, run: (signal) => followOutages(deps, signal) }
 }
 
-export function watchJob(deps: ReconcileDeps): RepeatingJob {
+export function watchJob(deps: OperationDeps): RepeatingJob {
   return { name: 'agents.watch', everyMs: WATCH_AGAIN_MS, run: (signal) => reconcileOnEvents(deps, signal) }
 }

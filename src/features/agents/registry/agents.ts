@@ -80,10 +80,9 @@ export function ownedBy(principal: Principal): SQL | undefined {
 const TOKEN_LENGTH = 43
 
 type NewAgent = Pick<AgentRow, 'ownerId' | 'name' | 'model' | 'plan' | 'aiProvider' | 'status'> & { id?: string }
-export type CreateDeps = { clock: Clock; sealer: Sealer }
 
 /** Inserts an agent with new tokens, which are encrypted for its row. */
-export function insertAgent(deps: CreateDeps, tx: Tx, agent: NewAgent): AgentRow {
+export function insertAgent(deps: { clock: Clock; sealer: Sealer }, tx: Tx, agent: NewAgent): AgentRow {
   const id = agent.id ?? newSlug(agent.name)
   const now = deps.clock.now()
   return tx

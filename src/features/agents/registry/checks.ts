@@ -21,9 +21,13 @@ type OfferedTokens = ChannelTokens & { whatsappToken?: string | null | undefined
  */
 export type CheckTokens = (tokens: OfferedTokens, agent: Pick<AgentRow, 'kind' | 'runtime'> | null) => Promise<void>
 
-type Needs = { tryTokens: TryTokens; runtimes: Pick<Runtimes, 'choose'> }
-
-export function createTokenCheck({ tryTokens, runtimes }: Needs): CheckTokens {
+export function createTokenCheck({
+  tryTokens,
+  runtimes,
+}: {
+  tryTokens: TryTokens
+  runtimes: Pick<Runtimes, 'choose'>
+}): CheckTokens {
   return async (tokens, agent) => {
     const { whatsappToken, slackBotToken, slackAppToken } = tokens
     if (whatsappToken || slackBotToken || slackAppToken) requireUse(tokens, await findKind(runtimes, agent))
@@ -33,7 +37,7 @@ export function createTokenCheck({ tryTokens, runtimes }: Needs): CheckTokens {
 
 /** Returns the agent's program; null for a container that was never started. */
 async function findKind(
-  runtimes: Needs['runtimes'],
+  runtimes: Pick<Runtimes, 'choose'>,
   agent: Parameters<CheckTokens>[1],
 ): Promise<AgentRow['kind'] | null> {
   if (agent && agent.runtime !== null) return agent.kind

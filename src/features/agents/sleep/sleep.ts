@@ -3,11 +3,10 @@ import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { inLanes } from '../../../core/concurrency/in-lanes.ts'
 import { errorMessage } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
-import type { Sealer } from '../../../core/secrets.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { Base } from '../../base.ts'
 import { stopIfDeployed } from '../deployments/start.ts'
 import { type AgentLocks, findUnfinished } from '../operations/operations.ts'
 import { findAgentRow } from '../registry/agents.ts'
@@ -57,11 +56,7 @@ export function createAgentActivity(clock: Clock): AgentActivity {
   }
 }
 
-type SleepDeps = {
-  db: Db
-  clock: Clock
-  log: Log
-  sealer: Sealer
+type SleepDeps = Base & {
   runtimes: Pick<Runtimes, 'runtimeOf'>
   agentLocks: AgentLocks
   activity: AgentActivity

@@ -2,13 +2,11 @@ import { and, eq } from 'drizzle-orm'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import type { AgentEndpoint } from '../../../adapters/gateways/http.ts'
 import type { Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { orAborted } from '../../../core/concurrency/or-aborted.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
-import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Base } from '../../base.ts'
 import { waitForHealthy } from '../deployments/health.ts'
 import { finishRotation } from '../deployments/rotate-token.ts'
 import { endIfUnwanted, type StartDeps, startOnFreePort, toLogged, toReason, toSeen } from '../deployments/start.ts'
@@ -18,12 +16,8 @@ import { findAgentRow } from '../registry/agents.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import type { AgentActivity } from './sleep.ts'
 
-type WakeDeps = StartDeps & {
-  clock: Clock
-  log: Log
-  gateway: Pick<AgentGateway, 'isLive' | 'readiness' | 'endPairings'>
-  agentLocks: AgentLocks
-}
+type WakeDeps = StartDeps &
+  Base & { gateway: Pick<AgentGateway, 'isLive' | 'readiness' | 'endPairings'>; agentLocks: AgentLocks }
 
 /**
  * Wakes a sleeping agent and resolves when it responds; does nothing for other agents. Concurrent calls share one
@@ -99,15 +93,16 @@ function isSleepingRow(agentId: string) {
   return and(eq(agents.id, agentId), eq(agents.status, 'sleeping'))
 }
 
-type AddressDeps = { db: Db; sealer: Sealer; activity: AgentActivity; wake: Wake }
-
 /**
  * Wraps `gateway`: wakes a sleeping agent before a call and keeps it awake during the call. Endpoints without an
  * agent's id are
  * passed through.
  * @throws as `AgentGateway`; AppError `conflict` AGENT_NOT_RUNNING when it was stopped meanwhile, and as `Wake`.
  */
-export function createWakingGateway(gateway: AgentGateway, deps: AddressDeps): AgentGateway {
+export function createWakingGateway(
+  gateway: AgentGateway,
+  deps: Base & { activity: AgentActivity; wake: Wake },
+): AgentGateway {
   const whileAwake =
     <Rest extends unknown[], Answer>(ask: (endpoint: AgentEndpoint, ...rest: Rest) => Promise<Answer>) =>
     async (endpoint: AgentEndpoint, ...rest: Rest): Promise<Answer> => {
@@ -163,7 +158,7 @@ const NEVER = new AbortController().signal
  * Marks the agent as in use before reading its row, so that it cannot fall asleep; its port may change when it wakes.
  */
 async function holdAwake(
-  deps: AddressDeps,
+  deps: Base & { activity: AgentActivity; wake: Wake },
   endpoint: AgentEndpoint,
   signal = NEVER,
 ): Promise<{ awake: AgentEndpoint; release: () => void }> {
@@ -183,6 +178,6 @@ async function holdAwake(
   }
 }
 
-function isAsleep({ db }: AddressDeps, { agentId }: AgentEndpoint): boolean {
+function isAsleep({ db }: { db: Db }, { agentId }: AgentEndpoint): boolean {
   return agentId !== undefined && findAgentRow(db, agentId)?.status === 'sleeping'
 }

@@ -9,8 +9,6 @@ import type { OperationRow } from '../operations/tables.ts'
 import { getAgent } from '../registry/agents.ts'
 import type { Snapshot } from './schemas.ts'
 
-type SnapshotDeps = { runtime: Pick<Runtime, 'snapshot'>; snapshotDir: string }
-
 /** Snapshots kept per agent. */
 const MAX_SNAPSHOTS = 3
 const ENDING = '.tar.gz'
@@ -18,12 +16,12 @@ const ENDING = '.tar.gz'
 const NAME = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)\.tar\.gz$/
 
 /** Returns the folder of an agent's snapshots. */
-export function snapshotFolder({ snapshotDir }: Pick<SnapshotDeps, 'snapshotDir'>, agentId: string): string {
+export function snapshotFolder({ snapshotDir }: { snapshotDir: string }, agentId: string): string {
   return join(snapshotDir, agentId)
 }
 
 /** Returns the path of a snapshot. */
-export function snapshotFile(deps: Pick<SnapshotDeps, 'snapshotDir'>, agentId: string, name: string): string {
+export function snapshotFile(deps: { snapshotDir: string }, agentId: string, name: string): string {
   return join(snapshotFolder(deps, agentId), name)
 }
 
@@ -36,7 +34,10 @@ export function toBackupPath(agentId: string, name: string | null): string | nul
  * Stores the state of a stopped agent under the operation's request time, so that a retry replaces it.
  * @returns the name, null when the agent has never been deployed.
  */
-export async function takeSnapshot(deps: SnapshotDeps, operation: OperationRow): Promise<string | null> {
+export async function takeSnapshot(
+  deps: { runtime: Pick<Runtime, 'snapshot'>; snapshotDir: string },
+  operation: OperationRow,
+): Promise<string | null> {
   const { agentId, requestedAt } = operation
   const name = `${requestedAt.toISOString().replaceAll(':', '-')}${ENDING}`
   await mkdir(snapshotFolder(deps, agentId), { recursive: true, mode: 0o700 })
@@ -54,7 +55,7 @@ export async function takeSnapshot(deps: SnapshotDeps, operation: OperationRow):
  * @throws AppError `not_found` for a missing or foreign agent.
  */
 export async function listSnapshots(
-  deps: Pick<SnapshotDeps, 'snapshotDir'> & { db: Db },
+  deps: { db: Db; snapshotDir: string },
   principal: Principal,
   agentId: string,
 ): Promise<Snapshot[]> {
@@ -72,7 +73,7 @@ export async function listSnapshots(
 
 /** Returns the file name of a snapshot. @throws AppError `not_found` for another agent's or a missing one. */
 export async function findSnapshotName(
-  deps: Pick<SnapshotDeps, 'snapshotDir'>,
+  deps: { snapshotDir: string },
   agentId: string,
   snapshotId: string,
 ): Promise<string> {
@@ -82,18 +83,14 @@ export async function findSnapshotName(
 }
 
 /** @throws AppError `invalid` when a snapshot was deleted since it was requested. */
-export async function requireSnapshot(
-  deps: Pick<SnapshotDeps, 'snapshotDir'>,
-  agentId: string,
-  name: string,
-): Promise<void> {
+export async function requireSnapshot(deps: { snapshotDir: string }, agentId: string, name: string): Promise<void> {
   if (!(await listNames(deps, agentId)).includes(name))
     throw new AppError('invalid', 'This snapshot is not kept any more')
 }
 
 /** Deletes all but the newest snapshots of an agent, never `kept`. */
 export async function forgetSnapshots(
-  deps: Pick<SnapshotDeps, 'snapshotDir'>,
+  deps: { snapshotDir: string },
   agentId: string,
   kept: string | null = null,
 ): Promise<void> {
@@ -102,12 +99,12 @@ export async function forgetSnapshots(
 }
 
 /** Deletes every snapshot of an agent. */
-export async function removeSnapshots(deps: Pick<SnapshotDeps, 'snapshotDir'>, agentId: string): Promise<void> {
+export async function removeSnapshots(deps: { snapshotDir: string }, agentId: string): Promise<void> {
   await rm(snapshotFolder(deps, agentId), { recursive: true, force: true })
 }
 
 /** Lists an agent's snapshots, oldest first. */
-async function listNames(deps: Pick<SnapshotDeps, 'snapshotDir'>, agentId: string): Promise<string[]> {
+async function listNames(deps: { snapshotDir: string }, agentId: string): Promise<string[]> {
   const names = (await readdir(snapshotFolder(deps, agentId)).catch(ignoreMissing)) ?? []
   return names.filter((name) => NAME.test(name)).sort()
 }

@@ -2,16 +2,15 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { z } from 'zod'
-import type { Clock } from '../../../core/clock.ts'
-import type { Log } from '../../../core/log.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { users } from '../../accounts/users/tables.ts'
+import type { Base } from '../../base.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { ignoreMissing, snapshotFolder } from './snapshots.ts'
 
-export type TrashDeps = { clock: Clock; log: Log; snapshotDir: string }
+export type TrashDeps = Base & { snapshotDir: string }
 
 /** The job that deletes the snapshots of an account's deleted agents. */
 const EMPTY_TRASH_JOB = 'agents.empty-trash'

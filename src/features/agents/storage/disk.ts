@@ -3,13 +3,13 @@ import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { findWriteFailure, write } from '../../../db/write.ts'
 import { findRouteOptions } from '../../../http/endpoint.ts'
 import type { BaseEnv } from '../../../http/env.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import type { Notification } from '../../accounts/notifications/schemas.ts'
+import type { Base } from '../../base.ts'
 
 /** The disk is measured at most once in this time. */
 const KEPT_MS = 2000
@@ -79,19 +79,13 @@ function isLow(floor: DiskFloor): Promise<boolean> {
   return floor.isLow().catch(() => false)
 }
 
-type WatchDiskDeps = {
-  db: Db
-  clock: Clock
-  log: Log
-  diskFloor: DiskFloor
-  notify: (tx: Tx, notification: Notification) => void
-}
-
 const LOOK_MS = 10_000
 const MEGABYTE = 1024 * 1024
 
 /** Notifies the operator once when users' writes start to fail for lack of space, and once when they work again. */
-export function watchDiskJob(deps: WatchDiskDeps): RepeatingJob {
+export function watchDiskJob(
+  deps: Base & { diskFloor: DiskFloor; notify: (tx: Tx, notification: Notification) => void },
+): RepeatingJob {
   let isLow = false
   let pending: Notification | null = null
   let failure: string | null = null
@@ -125,7 +119,11 @@ export function watchDiskJob(deps: WatchDiskDeps): RepeatingJob {
   }
 }
 
-function toNotification({ clock, diskFloor }: WatchDiskDeps, isLow: boolean, free: number): Notification {
+function toNotification(
+  { clock, diskFloor }: { clock: Clock; diskFloor: DiskFloor },
+  isLow: boolean,
+  free: number,
+): Notification {
   const kind = isLow ? 'disk_low' : 'disk_recovered'
   const at = clock.now().toISOString()
   const figures = `${toMegabytes(free)} MB are free, MIN_FREE_DISK_MB is ${toMegabytes(diskFloor.minFreeBytes)}`

@@ -3,16 +3,13 @@ import { join } from 'node:path'
 import { and, asc, eq, isNull, lt, or, sql } from 'drizzle-orm'
 import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
-import type { Db } from '../../../db/open.ts'
 import { prepareOnce } from '../../../db/prepare-once.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { Base } from '../../base.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { agentStorage } from './tables.ts'
-
-export type MeasureDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'>; agentsFolder: string }
 
 const LOOK_MS = 5000
 /** Running agents write by themselves; others are measured rarely. */
@@ -29,7 +26,9 @@ const BLOCK_BYTES = 512
 type Due = Pick<AgentRow, 'id' | 'runtime'> & { workspaceBytes: number; measuredAt: Date | null }
 
 /** Measures agents' stored data: at once after a change through the platform, otherwise at intervals. */
-export function measureStorageJob(deps: MeasureDeps): RepeatingJob {
+export function measureStorageJob(
+  deps: Base & { runtimes: Pick<Runtimes, 'runtimeOf'>; agentsFolder: string },
+): RepeatingJob {
   const askEngine = createEngineQuestion()
   return {
     name: 'storage.measure',
@@ -55,11 +54,11 @@ function createEngineQuestion() {
   }
 }
 
-async function saveFolders(deps: MeasureDeps, due: Due[], signal: AbortSignal): Promise<void> {
+async function saveFolders(deps: Base & { agentsFolder: string }, due: Due[], signal: AbortSignal): Promise<void> {
   for (const one of due) await save(deps, one, await measureFolder(join(deps.agentsFolder, one.id, 'state'), signal))
 }
 
-async function saveAnswer(deps: MeasureDeps, due: Due[], bytes: ReadonlyMap<string, number> | null): Promise<void> {
+async function saveAnswer(deps: Base, due: Due[], bytes: ReadonlyMap<string, number> | null): Promise<void> {
   if (bytes) for (const one of due) await save(deps, one, bytes.get(one.id) ?? 0)
 }
 
@@ -82,12 +81,12 @@ const dueAgents = prepareOnce((db) => {
     .prepare()
 })
 
-function groupByRuntime({ runtimes }: MeasureDeps, due: Due[]): Map<Runtime, Due[]> {
+function groupByRuntime({ runtimes }: { runtimes: Pick<Runtimes, 'runtimeOf'> }, due: Due[]): Map<Runtime, Due[]> {
   return Map.groupBy(due, (agent) => runtimes.runtimeOf(agent))
 }
 
 /** Stores a measurement unless the row changed meanwhile; then the agent is measured again. */
-async function save({ db, clock }: MeasureDeps, before: Due, workspaceBytes: number): Promise<void> {
+async function save({ db, clock }: Base, before: Due, workspaceBytes: number): Promise<void> {
   const measured = { workspaceBytes, measuredAt: clock.now() }
   const isAsBefore = and(
     eq(agentStorage.agentId, before.id),

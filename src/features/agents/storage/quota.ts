@@ -71,8 +71,6 @@ export function setGrantedStorage(tx: Tx, userId: string, grantedBytes: number):
     .onConflictDoUpdate({ target: userStorage.userId, set: { grantedBytes } })
     .run()
 }
-
-export type WorkspaceQuotaDeps = { db: Db; storage: Pick<StorageQuota, 'within'> }
 /** Owner of a working tree; null for the operator's shared one. */
 type Tree = { agent: { id: string; ownerId: string | null } | null }
 
@@ -83,7 +81,7 @@ type Tree = { agent: { id: string; ownerId: string | null } | null }
  * @throws AppError `storage_full` before any change, and as `change`.
  */
 export async function withinWorkspaceQuota<T>(
-  { db, storage }: WorkspaceQuotaDeps,
+  { db, storage }: { db: Db; storage: Pick<StorageQuota, 'within'> },
   { agent }: Tree,
   addedBytes: number,
   change: () => Promise<T>,

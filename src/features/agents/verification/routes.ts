@@ -2,10 +2,10 @@ import { Hono, type MiddlewareHandler } from 'hono'
 import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
+import type { Base } from '../../base.ts'
 import { getAgent } from '../registry/agents.ts'
 import { Challenge, Verification, VerifiedAgent, VerifyRequest } from './schemas.ts'
 import {
-  type ChallengeDeps,
   createChallenge,
   findVerification,
   type ProofDeps,
@@ -16,7 +16,7 @@ import {
 } from './verify.ts'
 
 /** Verification routes of an agent's owner, shared by both APIs. */
-export function verificationRoutes(deps: ChallengeDeps & ProofDeps, guard: MiddlewareHandler<BackendEnv>) {
+export function verificationRoutes(deps: Base & ProofDeps & { appUrl: string }, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
   const show = (principal: Principal, id: string) => {
     const agent = getAgent(deps.db, principal, id)

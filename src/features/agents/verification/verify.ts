@@ -9,6 +9,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import { wallets } from '../../accounts/sign-in/tables.ts'
+import type { Base } from '../../base.ts'
 import { getAgent } from '../registry/agents.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import type { Challenge, Verification, VerifiedAgent, VerifyRequest } from './schemas.ts'
@@ -68,8 +69,6 @@ export function toVerified(row: VerificationRow): VerifiedAgent {
   return { success: true, verified, verificationType, attestationUid, verifiedAt }
 }
 
-export type ChallengeDeps = { db: Db; clock: Clock; appUrl: string }
-
 const LIFETIME_MS = 10 * 60_000
 /** 22 of 62 characters: 131 bits. */
 const NONCE_LENGTH = 22
@@ -78,7 +77,7 @@ const NONCE_LENGTH = 22
  * Creates the message that a wallet signs for an agent, replacing an earlier one.
  * @throws AppError `not_found` for a missing or foreign agent.
  */
-export function createChallenge(deps: ChallengeDeps, principal: Principal, id: string): Promise<Challenge> {
+export function createChallenge(deps: Base & { appUrl: string }, principal: Principal, id: string): Promise<Challenge> {
   const nonce = randomText(NONCE_LENGTH)
   return write(deps.db, (tx) => {
     const agent = getAgent(tx, principal, id)
@@ -138,13 +137,7 @@ function challengeRequired(): AppError {
   })
 }
 
-export type ProofDeps = {
-  db: Db
-  clock: Clock
-  chain: Pick<Chain, 'verifySignature'>
-  attestations: Attestations
-  ens: Ens
-}
+export type ProofDeps = Base & { chain: Pick<Chain, 'verifySignature'>; attestations: Attestations; ens: Ens }
 
 /** A verified claim; `challenge` is the signed message, null without a signature. */
 type Proof = Pick<VerificationRow, 'type' | 'attestationUid' | 'verifierAddress' | 'metadata'> & {

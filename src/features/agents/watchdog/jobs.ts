@@ -1,7 +1,7 @@
 import { eq, lt } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
-import { addDays, type Clock } from '../../../core/clock.ts'
+import { addDays } from '../../../core/clock.ts'
 import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
 import { AppError } from '../../../core/errors.ts'
 import { beyondNewest } from '../../../db/beyond-newest.ts'
@@ -9,6 +9,7 @@ import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db } from '../../../db/open.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { Base } from '../../base.ts'
 import { type RepairDeps, repairAgent } from '../deployments/health.ts'
 import type { AgentLocks } from '../operations/operations.ts'
 import { findAgentRow } from '../registry/agents.ts'
@@ -32,10 +33,12 @@ export function watchdogJob(deps: Omit<WatchDeps, 'repairAgent'> & RepairDeps): 
   }
 }
 
-type EndDeps = { db: Db; runtimes: Pick<Runtimes, 'runtimeOf'>; agentLocks: Pick<AgentLocks, 'run'> }
-
 /** Ends an agent that the watchdog gave up, unless it was started since. */
-export function endAgentJob(deps: EndDeps): JobKind {
+export function endAgentJob(deps: {
+  db: Db
+  runtimes: Pick<Runtimes, 'runtimeOf'>
+  agentLocks: Pick<AgentLocks, 'run'>
+}): JobKind {
   return defineJob({
     kind: END_JOB,
     payload: z.object({ agentId: z.string() }),
@@ -43,7 +46,10 @@ export function endAgentJob(deps: EndDeps): JobKind {
   })
 }
 
-async function endAgent({ db, runtimes }: EndDeps, agentId: string): Promise<void> {
+async function endAgent(
+  { db, runtimes }: { db: Db; runtimes: Pick<Runtimes, 'runtimeOf'> },
+  agentId: string,
+): Promise<void> {
   const agent = findAgentRow(db, agentId)
   if (agent?.status !== 'error') return
   await runtimes
@@ -55,7 +61,7 @@ async function endAgent({ db, runtimes }: EndDeps, agentId: string): Promise<voi
 }
 
 /** Deletes history older than a month, and all but the last 500 events of an agent. */
-export function watchdogHistoryJob({ db, clock }: { db: Db; clock: Clock }): RepeatingJob {
+export function watchdogHistoryJob({ db, clock }: Base): RepeatingJob {
   return { name: 'watchdog.history', everyMs: HOUR_MS, run: (signal) => deleteOldHistory(db, clock.now(), signal) }
 }
 

@@ -2,10 +2,9 @@ import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import { BAD_CONFIGURATION_EXIT, type Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { orLate } from '../../../core/concurrency/or-late.ts'
-import type { Log } from '../../../core/log.ts'
-import type { Sealer } from '../../../core/secrets.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Base } from '../../base.ts'
 import { toInspectedEndpoint } from '../deployments/health.ts'
 import type { AgentLocks } from '../operations/operations.ts'
 import { findAgentRow } from '../registry/agents.ts'
@@ -14,14 +13,12 @@ import type { WatchdogInput } from './next-state.ts'
 import { type Findings, findWatchdog, postponeCheck, type RecordDeps, recordEvents } from './record.ts'
 import type { WatchdogRow } from './tables.ts'
 
-export type LookDeps = RecordDeps & {
-  db: Db
-  log: Log
-  sealer: Sealer
-  runtimes: Pick<Runtimes, 'runtimeOf'>
-  gateway: Pick<AgentGateway, 'isLive'>
-  agentLocks: Pick<AgentLocks, 'isLocked'>
-}
+export type LookDeps = RecordDeps &
+  Base & {
+    runtimes: Pick<Runtimes, 'runtimeOf'>
+    gateway: Pick<AgentGateway, 'isLive'>
+    agentLocks: Pick<AgentLocks, 'isLocked'>
+  }
 
 /** Engine and agent are asked one after the other, each for at most 5 s. */
 const INSPECT_TIMEOUT_MS = 5000

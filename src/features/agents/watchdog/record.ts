@@ -2,9 +2,9 @@ import { and, eq, gt, lt } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import type { Notification } from '../../accounts/notifications/schemas.ts'
 import type { OwnerNotice, SendNotice } from '../../accounts/notifications/send-notice.ts'
+import type { Base } from '../../base.ts'
 import { markFailed } from '../deployments/start.ts'
 import { markDown, markUp } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
@@ -23,10 +23,8 @@ import { type WatchdogEventRow, type WatchdogRow, watchdogEvents, watchdogs } fr
 import { addUptime, toUptimeSpan, type UptimeSpan } from './uptime.ts'
 
 /** `clock` is wall time, `steady` is monotonic. `notify` sends a notification in the caller's transaction. */
-export type RecordDeps = {
-  clock: Clock
+export type RecordDeps = Base & {
   steady: Clock
-  enqueue: Enqueue
   notify: (tx: Tx, notification: Notification) => void
   sendNotice: SendNotice
   watchdogSettings: WatchdogSettings

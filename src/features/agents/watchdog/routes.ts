@@ -4,6 +4,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
+import type { Base } from '../../base.ts'
 import { getAgent } from '../registry/agents.ts'
 import type { WatchdogSettings } from './next-state.ts'
 import { uptimeSince } from './record.ts'
@@ -12,7 +13,10 @@ import { type WatchdogEventRow, watchdogEvents, watchdogs } from './tables.ts'
 import { readUptime } from './uptime.ts'
 
 /** Watchdog routes, shared by both APIs. */
-export function watchdogRoutes(deps: ShowDeps, guard: MiddlewareHandler<BackendEnv>) {
+export function watchdogRoutes(
+  deps: Base & { steady: Clock; watchdogSettings: WatchdogSettings },
+  guard: MiddlewareHandler<BackendEnv>,
+) {
   const app = new Hono<BackendEnv>()
 
   app.get(
@@ -33,8 +37,6 @@ export function watchdogRoutes(deps: ShowDeps, guard: MiddlewareHandler<BackendE
   return app
 }
 
-type ShowDeps = { db: Db; clock: Clock; steady: Clock; watchdogSettings: WatchdogSettings }
-
 const SHOWN_EVENTS = 50
 const UNKNOWN = { upMs: 0, downMs: 0, unknownMs: 0 }
 
@@ -42,7 +44,10 @@ const UNKNOWN = { upMs: 0, downMs: 0, unknownMs: 0 }
  * Returns the watchdog's view of an agent: newest events first, `stopped` before the first check. The caller checks
  * access.
  */
-export function showWatchdog(deps: ShowDeps, agentId: string): AgentWatchdog {
+export function showWatchdog(
+  deps: Base & { steady: Clock; watchdogSettings: WatchdogSettings },
+  agentId: string,
+): AgentWatchdog {
   const row = deps.db.select().from(watchdogs).where(eq(watchdogs.agentId, agentId)).get()
   const now = deps.steady.now().getTime()
   const spell = (row && uptimeSince(deps.watchdogSettings, row, now)) ?? UNKNOWN

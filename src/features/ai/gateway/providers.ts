@@ -2,11 +2,12 @@ import { z } from 'zod'
 import type { AiProvider } from '../../../adapters/models/provider.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
+import type { Sealer } from '../../../core/secrets.ts'
 import type { CustomProvider } from '../../../core/settings/custom-providers.ts'
+import type { Db } from '../../../db/open.ts'
 import {
   findServiceCredential,
   listServiceCredentials,
-  type ServiceCredentialDeps,
 } from '../../accounts/service-credentials/service-credentials.ts'
 import type { OpenProvider } from '../own-keys/own-keys.ts'
 import type { ProviderHealth } from './schemas.ts'
@@ -28,7 +29,7 @@ export type ServiceProviders = {
   reload(): void
 }
 
-type Deps = ServiceCredentialDeps & {
+type Deps = { db: Db; sealer: Sealer } & {
   /** Providers without a key, and replacements of built-in ones. */
   providers: readonly AiProvider[]
   known: readonly ConfigurableProvider[]
@@ -109,7 +110,7 @@ const KeptProvider = z.object({ baseUrl: z.string(), apiKey: z.string().optional
 export type KeptProvider = z.infer<typeof KeptProvider>
 
 /** Lists the custom providers of the dashboard, by id. */
-function listKeptProviders(deps: ServiceCredentialDeps): CustomProvider[] {
+function listKeptProviders(deps: { db: Db; sealer: Sealer }): CustomProvider[] {
   return toCustomIds(listServiceCredentials(deps.db))
     .sort()
     .flatMap((id) => {

@@ -1,10 +1,9 @@
 import { and, eq } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
-import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
+import type { Base } from '../../base.ts'
 import { enableSkill, installSkill } from '../../payments/skills/install.ts'
 import { listMarketplace } from '../../payments/skills/marketplace.ts'
 import { type ChatDeps, findAddressee, openTurn, type TurnOptions, waitForReply } from '../chat/send.ts'
@@ -114,7 +113,7 @@ export function listSkills(db: Db, user: SignedInUser, agentId: string | undefin
  * @throws AppError `not_found` for another user's agent or skill; as `installSkill`.
  */
 export async function chooseSkill(
-  deps: { db: Db; clock: Clock },
+  deps: Base,
   user: SignedInUser,
   { skillId, enabled, agentId }: { skillId: string; enabled: boolean; agentId?: string | undefined },
 ): Promise<void> {
@@ -134,7 +133,7 @@ export function listCredentials(db: Db, userId: string): Record<string, boolean>
 
 /** Stores a credential sealed, or deletes it if `value` is missing. @returns whether it is set now. */
 export async function setCredential(
-  { db, clock, sealer }: { db: Db; clock: Clock; sealer: Sealer },
+  { db, clock, sealer }: Base,
   userId: string,
   { key, value }: { key: CredentialKey; value?: string | undefined },
 ): Promise<boolean> {

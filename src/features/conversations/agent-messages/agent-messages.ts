@@ -1,14 +1,12 @@
 import { and, desc, eq, ne } from 'drizzle-orm'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { requireEndpoint } from '../chat/turns/ask.ts'
 
 const MAX_LISTED = 100
-
-export type AskAgentDeps = { db: Db; sealer: Sealer; gateway: Pick<AgentGateway, 'chat'>; asking: Asking }
 
 /** Waiting agents, by the agent that asks. One map for the whole platform. */
 export type Asking = Map<string, string>
@@ -33,7 +31,7 @@ export function listSiblings(db: Db, agentId: string) {
  * waits for an answer, or when the other agent waits for the first, directly or through others; the gateway's errors.
  */
 export async function askAgent(
-  deps: AskAgentDeps,
+  deps: Base & { gateway: Pick<AgentGateway, 'chat'>; asking: Asking },
   fromId: string,
   toId: string,
   message: string,

@@ -1,15 +1,23 @@
 import { type Context, Hono } from 'hono'
+import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
+import type { Base } from '../../base.ts'
 import { requireTool } from '../agent-tools/settings.ts'
-import { type AskAgentDeps, askAgent, listSiblings } from './agent-messages.ts'
+import type { Asking } from './agent-messages.ts'
+import { askAgent, listSiblings } from './agent-messages.ts'
 import { AgentReply, AskAgentRequest, OtherAgentList } from './schemas.ts'
 
 /** Routes for agents that message other agents of their owner. */
 export function agentMessagesBackend(
-  deps: AskAgentDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } },
+  deps: Base & {
+    gateway: Pick<AgentGateway, 'chat'>
+    asking: Asking
+    callers: CallerFinder
+    requestsPerMinute: { backend: number }
+  },
 ) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)

@@ -1,5 +1,6 @@
 import { and, desc, eq } from 'drizzle-orm'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
+import type { Clock } from '../../../core/clock.ts'
 import { VERSION } from '../../../core/version.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
@@ -12,16 +13,15 @@ import { listSkills } from './agent-api.ts'
 
 export const API_VERSION = '1.0.0'
 
-export type AgentHealthDeps = ChatDeps & {
-  gateway: Pick<AgentGateway, 'health' | 'version'>
-  webhooks: { emailSecret: string | undefined }
-}
-
 /**
  * Returns the health that an agent reports; for one that does not run, only what is stored.
  * @throws AppError `not_found` without such an agent; the gateway's errors for a running one.
  */
-export async function checkHealth(deps: AgentHealthDeps, user: SignedInUser, agentId: string | undefined) {
+export async function checkHealth(
+  deps: ChatDeps & { gateway: Pick<AgentGateway, 'health' | 'version'>; webhooks: { emailSecret: string | undefined } },
+  user: SignedInUser,
+  agentId: string | undefined,
+) {
   const agent = findAddressee(deps.db, user, agentId)
   const known = describeKnown(deps, user, agent)
   if (agent.status !== 'running') return known
@@ -36,7 +36,11 @@ export async function checkHealth(deps: AgentHealthDeps, user: SignedInUser, age
   }
 }
 
-function describeKnown(deps: AgentHealthDeps, user: SignedInUser, agent: AgentRow) {
+function describeKnown(
+  deps: { db: Db; webhooks: { emailSecret: string | undefined } },
+  user: SignedInUser,
+  agent: AgentRow,
+) {
   return {
     agentId: agent.id,
     status: toShownStatus(agent),
@@ -83,6 +87,6 @@ function findLastWord(db: Db, agentId: string): number | null {
   return newest?.createdAt.getTime() ?? null
 }
 
-function sinceStart({ clock }: AgentHealthDeps, startedAt: Date | null): number {
+function sinceStart({ clock }: { clock: Clock }, startedAt: Date | null): number {
   return startedAt ? clock.now().getTime() - startedAt.getTime() : 0
 }

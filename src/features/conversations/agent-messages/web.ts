@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono'
+import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { SignedInUser, WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
@@ -16,11 +17,12 @@ import {
   showSessions,
   talk,
 } from './agent-api.ts'
-import { type AgentHealthDeps, checkHealth, DESCRIPTION } from './health.ts'
+import { checkHealth, DESCRIPTION } from './health.ts'
 import { AgentActionRequest, AgentActionResult, AgentQuery, AgentView } from './schemas.ts'
 
-export type AgentApiWebDeps = AgentHealthDeps & {
-  turns: ChatDeps['turns']
+export type AgentApiWebDeps = ChatDeps & {
+  gateway: Pick<AgentGateway, 'health' | 'version'>
+  webhooks: { emailSecret: string | undefined }
   guards: Guards
   requestsPerMinute: { chat: number }
 }

@@ -1,7 +1,5 @@
 import { type Context, Hono } from 'hono'
 import { EarlyEnd } from '../../../core/agents/turn-limits.ts'
-import type { Clock } from '../../../core/clock.ts'
-import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
@@ -9,18 +7,19 @@ import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import type { Catalogue } from '../../ai/catalogue/catalogue.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
+import type { Base } from '../../base.ts'
 import { OwnTools } from './schemas.ts'
 import { notifyEarlyEnd, readToolSettings } from './settings.ts'
 
 /** Routes through which an agent reads its tool settings and reports turns that a limit ended. */
-export function agentToolsBackend(deps: {
-  db: Db
-  clock: Clock
-  sendNotice: SendNotice
-  callers: CallerFinder
-  catalogue: Pick<Catalogue, 'findPrice'>
-  requestsPerMinute: { backend: number }
-}) {
+export function agentToolsBackend(
+  deps: Base & {
+    sendNotice: SendNotice
+    callers: CallerFinder
+    catalogue: Pick<Catalogue, 'findPrice'>
+    requestsPerMinute: { backend: number }
+  },
+) {
   const app = new Hono<AgentCallerEnv>()
   const whoAsks = (c: Context) => String(c.get('agentId'))
 

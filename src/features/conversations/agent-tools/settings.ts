@@ -11,7 +11,6 @@ import {
   type ToolSettings,
 } from '../../../core/agents/agent-tools.ts'
 import type { EarlyEnd } from '../../../core/agents/turn-limits.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
@@ -23,6 +22,7 @@ import { getAgent } from '../../agents/registry/agents.ts'
 import { requireConfined, whyUnconfined } from '../../agents/registry/checks.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import type { Catalogue } from '../../ai/catalogue/catalogue.ts'
+import type { Base } from '../../base.ts'
 import { denyApprovalsOfTools } from '../approvals/decide.ts'
 import { hasCommands, hasServers } from '../mcp-servers/servers.ts'
 import type { AgentTools, ToolsRequest } from './schemas.ts'
@@ -106,12 +106,7 @@ export function listHttpHosts(db: Db, agentId: string): readonly string[] {
  * Changes the settings in `request` from the next turn on. Pending approvals of disabled tools are denied.
  * @throws AppError `not_found`; `invalid` NOT_CONFINED for a tool that the agent's runtime does not support.
  */
-export function changeTools(
-  deps: { db: Db; clock: Clock },
-  principal: Principal,
-  id: string,
-  request: ToolsRequest,
-): Promise<AgentTools> {
+export function changeTools(deps: Base, principal: Principal, id: string, request: ToolsRequest): Promise<AgentTools> {
   return write(deps.db, (tx) => {
     const agent = getAgent(tx, principal, id)
     requireFit(agent, request)
@@ -172,7 +167,7 @@ const KIND = 'turn_limited'
 
 /** Notifies the owner that a limit has ended a turn; an agent without an owner notifies no one. */
 export async function notifyEarlyEnd(
-  { db, clock, sendNotice }: { db: Db; clock: Clock; sendNotice: SendNotice },
+  { db, clock, sendNotice }: Base & { sendNotice: SendNotice },
   agentId: string,
   end: EarlyEnd,
 ): Promise<void> {

@@ -1,10 +1,9 @@
 import { Hono, type MiddlewareHandler } from 'hono'
-import type { Clock } from '../../../core/clock.ts'
-import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
+import type { Base } from '../../base.ts'
 import { AgentTools, ToolsRequest } from './schemas.ts'
 import { changeTools, showTools } from './settings.ts'
 
@@ -12,7 +11,7 @@ import { changeTools, showTools } from './settings.ts'
  * Routes for tool settings. Changing them needs a session or a key without limits, because a limited key often belongs
  * to an agent.
  */
-export function agentToolsWeb(deps: { db: Db; clock: Clock }, owner: MiddlewareHandler<BackendEnv>) {
+export function agentToolsWeb(deps: Base, owner: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
   app.get(

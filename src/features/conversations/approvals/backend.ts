@@ -1,20 +1,33 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Context, Hono } from 'hono'
+import type { Tx } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
+import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
+import type { Base } from '../../base.ts'
 import { claimApproval, getAgentApproval } from './decide.ts'
-import { type DecideByChannelDeps, decideByChannel, whyDashboardOnly } from './decide-by-channel.ts'
-import { approvalStatusAt, askOwner, type RequestApprovalDeps } from './requests.ts'
+import { decideByChannel, whyDashboardOnly } from './decide-by-channel.ts'
+import { approvalStatusAt, askOwner } from './requests.ts'
 import { ApprovalRequest, ApprovalState, ApprovalUse, ChannelDecision, WaitQuery } from './schemas.ts'
 import type { ApprovalRow } from './tables.ts'
 
 const LOOK_MS = 250
 
-export type ApprovalsBackendDeps = RequestApprovalDeps &
-  DecideByChannelDeps & { callers: CallerFinder; requestsPerMinute: { backend: number }; appUrl: string }
+export type ApprovalsBackendDeps = Base & {
+  sendNotice: SendNotice
+  approvalExpiryMinutes: number
+  /** @throws AppError `forbidden` TOOL_OFF for a tool that was disabled since the turn began. */
+  requireToolOn(tx: Tx, agentId: string, tool: string): void
+  /** Returns whether third-party programs run in the agent's container, which could find its token. */
+  runsCommands(agent: AgentRow): boolean
+  callers: CallerFinder
+  requestsPerMinute: { backend: number }
+  appUrl: string
+}
 
 /** Routes through which an agent requests, awaits and uses approvals. */
 export function approvalsBackend(deps: ApprovalsBackendDeps) {

@@ -5,7 +5,8 @@ import type { Db } from '../../../db/open.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { listOwnerIds } from '../../agents/registry/config.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
-import { type DecideDeps, decideApproval, getAgentApproval } from './decide.ts'
+import type { Base } from '../../base.ts'
+import { decideApproval, getAgentApproval } from './decide.ts'
 import type { ChannelDecision } from './schemas.ts'
 import { type ApprovalRow, approvals } from './tables.ts'
 
@@ -16,11 +17,6 @@ const PAYMENTS = 'Payments are decided on the dashboard alone'
 
 const COMMAND_TOOLS = TOOL_NAMES.filter(needsConfinement)
 
-export type DecideByChannelDeps = DecideDeps & {
-  /** Returns whether third-party programs run in the agent's container, which could find its token. */
-  runsCommands(agent: AgentRow): boolean
-}
-
 /**
  * Decides an approval request by a button press on a messenger. The built-in agent identifies the person, who must be
  * an owner in the agent's settings. OpenClaw agents cannot decide, because their programs can read the token. An agent
@@ -28,7 +24,11 @@ export type DecideByChannelDeps = DecideDeps & {
  * @throws AppError `forbidden` NOT_OWNER or DASHBOARD_ONLY; as `decideApproval`.
  */
 export async function decideByChannel(
-  deps: DecideByChannelDeps,
+  deps: Base & {
+    approvalExpiryMinutes: number
+    /** Returns whether third-party programs run in the agent's container, which could find its token. */
+    runsCommands(agent: AgentRow): boolean
+  },
   agentId: string,
   id: string,
   { decision, channel, personId }: ChannelDecision,
@@ -48,7 +48,14 @@ export async function decideByChannel(
 
 /** Returns why a tool call of `agent` can be approved only on the dashboard, or null. */
 export function whyDashboardOnly(
-  { db, runsCommands }: Pick<DecideByChannelDeps, 'db' | 'runsCommands'>,
+  {
+    db,
+    runsCommands,
+  }: {
+    db: Db
+    /** Returns whether third-party programs run in the agent's container, which could find its token. */
+    runsCommands(agent: AgentRow): boolean
+  },
   agent: AgentRow,
   tool: string,
 ): string | null {

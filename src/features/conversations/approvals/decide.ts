@@ -1,6 +1,5 @@
 import { and, eq, gt, inArray, lte } from 'drizzle-orm'
 import { z } from 'zod'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
@@ -10,6 +9,7 @@ import { recordAudit } from '../../accounts/audit/audit.ts'
 import { type AccountRules, createUserFinder } from '../../accounts/users/users.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { type ChatDeps, openTurn, sendMessage } from '../chat/send.ts'
 import { approvalStatusAt, hashOf } from './requests.ts'
 import type { ApprovalUse } from './schemas.ts'
@@ -17,8 +17,6 @@ import { type ApprovalRow, approvals } from './tables.ts'
 
 const EXPIRY_LOOK_MS = 15_000
 const EXPIRY_BATCH = 100
-
-export type DecideDeps = { db: Db; clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number }
 
 /** The user who decides, and where: on the dashboard or in a channel, which knows them by `personId`. */
 type Decider = { userId: string; via: string; address?: string | null; personId?: string }
@@ -29,7 +27,7 @@ type Decider = { userId: string; via: string; address?: string | null; personId?
  * or has expired.
  */
 export function decideApproval(
-  deps: DecideDeps,
+  deps: Base & { approvalExpiryMinutes: number },
   by: Decider,
   id: string,
   decision: 'approved' | 'denied',
@@ -54,12 +52,7 @@ export function decideApproval(
  * @throws AppError `not_found` for another agent's; `conflict` NOT_APPROVED when it is not approved, used, expired, or
  * for another call.
  */
-export function claimApproval(
-  deps: { db: Db; clock: Clock },
-  agentId: string,
-  id: string,
-  use: ApprovalUse,
-): Promise<ApprovalRow> {
+export function claimApproval(deps: Base, agentId: string, id: string, use: ApprovalUse): Promise<ApprovalRow> {
   return write(deps.db, (tx) => {
     const now = deps.clock.now()
     const { argumentsHash } = getAgentApproval(tx, agentId, id)
@@ -81,11 +74,11 @@ export function getAgentApproval(db: Db | Tx, agentId: string, id: string): Appr
 }
 
 /** Expires pending requests and unused approvals. */
-export function expireApprovalsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
+export function expireApprovalsJob(deps: Base): RepeatingJob {
   return { name: 'approvals.expire', everyMs: EXPIRY_LOOK_MS, run: (signal) => expireApprovals(deps, signal) }
 }
 
-async function expireApprovals({ db, clock }: { db: Db; clock: Clock }, signal: AbortSignal): Promise<void> {
+async function expireApprovals({ db, clock }: Base, signal: AbortSignal): Promise<void> {
   for (;;) {
     const isOver = and(inArray(approvals.status, ['waiting', 'approved']), lte(approvals.expiresAt, clock.now()))
     if (!db.select({ id: approvals.id }).from(approvals).where(isOver).limit(1).get() || signal.aborted) return

@@ -1,11 +1,10 @@
 import { and, desc, eq, gt, inArray, lt, type SQL } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { requireQuota } from '../../../core/require-quota.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import { countRows } from '../../../db/count-rows.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { readPage } from '../../../db/pages/read-page.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
@@ -13,21 +12,13 @@ import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import type { Approval, ApprovalList, ApprovalQuery, ApprovalRequest } from './schemas.ts'
 import { type ApprovalRow, approvals } from './tables.ts'
 
 const MAX_WAITING = 20
 /** Further requests within this time cause no notification. */
 const NOTIFY_PAUSE_MS = 10 * 60_000
-
-export type RequestApprovalDeps = {
-  db: Db
-  clock: Clock
-  sendNotice: SendNotice
-  approvalExpiryMinutes: number
-  /** @throws AppError `forbidden` TOOL_OFF for a tool that was disabled since the turn began. */
-  requireToolOn(tx: Tx, agentId: string, tool: string): void
-}
 
 /**
  * Stores an approval request and notifies the owner. Repeating a request, for example after a restart of the agent,
@@ -36,7 +27,12 @@ export type RequestApprovalDeps = {
  * requests are pending.
  */
 export async function askOwner(
-  deps: RequestApprovalDeps,
+  deps: Base & {
+    sendNotice: SendNotice
+    approvalExpiryMinutes: number
+    /** @throws AppError `forbidden` TOOL_OFF for a tool that was disabled since the turn began. */
+    requireToolOn(tx: Tx, agentId: string, tool: string): void
+  },
   agentId: string,
   request: ApprovalRequest,
 ): Promise<ApprovalRow> {
@@ -60,7 +56,13 @@ export async function askOwner(
   })
 }
 
-function notifyOwner({ sendNotice }: RequestApprovalDeps, tx: Tx, owner: Owner, agentId: string, tool: string): void {
+function notifyOwner(
+  { sendNotice }: { sendNotice: SendNotice },
+  tx: Tx,
+  owner: Owner,
+  agentId: string,
+  tool: string,
+): void {
   const text = `The agent wants to use ${tool}. See the request on the approvals page; without a response it expires and is denied.`
   sendNotice(tx, { userId: owner.id, agent: { id: agentId, name: owner.agentName }, kind: 'approval_wanted', text })
 }
@@ -113,7 +115,7 @@ function wasNotified(tx: Tx, ownerId: string, now: Date): boolean {
  * Returns a page of the requests of a user's agents, or of one agent.
  * @throws AppError `not_found` for another user's agent.
  */
-export function listApprovals(deps: { db: Db; clock: Clock }, user: SignedInUser, query: ApprovalQuery): ApprovalList {
+export function listApprovals(deps: Base, user: SignedInUser, query: ApprovalQuery): ApprovalList {
   const { agentId, status, limit, before } = query
   if (agentId) getAgent(deps.db, { kind: 'user', user }, agentId)
   const now = deps.clock.now()

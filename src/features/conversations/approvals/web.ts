@@ -4,7 +4,8 @@ import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
-import { type DecideDeps, decideApproval } from './decide.ts'
+import type { Base } from '../../base.ts'
+import { decideApproval } from './decide.ts'
 import { listApprovals, toApproval } from './requests.ts'
 import { ApprovalList, ApprovalQuery, OneApproval } from './schemas.ts'
 
@@ -12,7 +13,7 @@ import { ApprovalList, ApprovalQuery, OneApproval } from './schemas.ts'
  * Routes for approvals. Deciding needs a session or a key without limits, because a limited key often belongs to an
  * agent.
  */
-export function approvalsWeb(deps: DecideDeps & { guards: Guards }) {
+export function approvalsWeb(deps: Base & { approvalExpiryMinutes: number; guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
@@ -57,7 +58,7 @@ export function approvalsWeb(deps: DecideDeps & { guards: Guards }) {
 }
 
 async function decide(
-  deps: DecideDeps & { guards: Guards },
+  deps: Base & { approvalExpiryMinutes: number },
   c: Context<WebEnv, '/api/approvals/:id/approve'>,
   decision: 'approved' | 'denied',
 ) {

@@ -1,13 +1,12 @@
 import { and, desc, eq, inArray, isNull } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
+import type { Base } from '../../base.ts'
 import { attachTo, copyAttachments } from './attachments.ts'
 import { findSessionKey, getReplaceable, replaceFrom, toBranchKey } from './replace.ts'
 import type { SendMessageRequest, SentMessage } from './schemas.ts'
@@ -19,13 +18,7 @@ import { readEnded } from './turns/read.ts'
 import { findMessage, insertTurn, type TurnEnd } from './turns/store.ts'
 import type { LiveTurn, Turns } from './turns/turns.ts'
 
-export type ChatDeps = {
-  db: Db
-  clock: Clock
-  sealer: Sealer
-  storage: Pick<StorageQuota, 'within'>
-  turns: Turns
-}
+export type ChatDeps = Base & { storage: Pick<StorageQuota, 'within'>; turns: Turns }
 
 /**
  * A stored message and its turn. `made`: an earlier request created them, and the agent may have been asked already.

@@ -4,6 +4,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
+import type { Base } from '../../base.ts'
 import type { SentMessage } from './schemas.ts'
 import { type ChatSessionRow, chatSessions, type MessageRow, messages } from './tables.ts'
 
@@ -65,7 +66,7 @@ export function findInstructions(db: Db, sessionId: string | null): string | nul
   return row?.instructions ?? null
 }
 
-export function summarizeSessions(deps: { db: Db; clock: Clock }, userId: string, agentId: string): SessionSummary[] {
+export function summarizeSessions(deps: Base, userId: string, agentId: string): SessionSummary[] {
   const current = findCurrentSession(deps.db, userId, agentId)
   return newestFirst(deps.db, userId, agentId)
     .limit(MAX_LISTED)
@@ -74,17 +75,13 @@ export function summarizeSessions(deps: { db: Db; clock: Clock }, userId: string
 }
 
 /** @throws AppError `not_found` for a missing session and for another user's. */
-export function getSessionSummary(deps: { db: Db; clock: Clock }, userId: string, id: string): SessionSummary {
+export function getSessionSummary(deps: Base, userId: string, id: string): SessionSummary {
   const session = getSession(deps.db, userId, id)
   const current = findCurrentSession(deps.db, userId, session.agentId)
   return summarize(deps, session, { isCurrent: current?.id === id })
 }
 
-function summarize(
-  { db, clock }: { db: Db; clock: Clock },
-  session: ChatSessionRow,
-  { isCurrent }: { isCurrent: boolean },
-) {
+function summarize({ db, clock }: Base, session: ChatSessionRow, { isCurrent }: { isCurrent: boolean }) {
   const inSession = eq(messages.sessionId, session.id)
   const messageCount = db.select({ lines: count() }).from(messages).where(inSession).get()?.lines ?? 0
   const isIdle = clock.now().getTime() - session.lastActivity.getTime() > IDLE_AFTER_MS

@@ -1,5 +1,4 @@
 import { type Context, Hono } from 'hono'
-import type { Log } from '../../../core/log.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
@@ -12,10 +11,8 @@ import { beginTurn, type ChatDeps, openTurn, type Turn, waitForReply } from './s
 import { readOnce } from './turns/idempotency.ts'
 import { followTurn, showTurn } from './turns/read.ts'
 
-export type ChatWebDeps = ChatDeps & { log: Log; guards: Guards; requestsPerMinute: { chat: number } }
-
 /** Routes for chatting with agents. */
-export function chatWeb(deps: ChatWebDeps) {
+export function chatWeb(deps: ChatDeps & { guards: Guards; requestsPerMinute: { chat: number } }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
@@ -66,7 +63,7 @@ export function chatWeb(deps: ChatWebDeps) {
 }
 
 /** Streams the turn without event ids, as `delta`, `restart`, `done` and `error`. */
-function streamReply(deps: ChatWebDeps, c: Context<WebEnv>, turn: Turn) {
+function streamReply(deps: ChatDeps, c: Context<WebEnv>, turn: Turn) {
   beginTurn(deps, turn)
   return eventStream(c, deps.log, ({ send, signal }) =>
     followTurn(deps, turn, 0, {

@@ -7,7 +7,8 @@ import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
-import { addRun, admitRuns, type RunQueueDeps, skipRun } from '../scheduled-tasks/runs.ts'
+import type { Base } from '../../base.ts'
+import { addRun, admitRuns, skipRun } from '../scheduled-tasks/runs.ts'
 import { type ChangeHeartbeatRequest, DEFAULT_FREQUENCY, toMs } from './schemas.ts'
 import { type HeartbeatRow, heartbeats } from './tables.ts'
 
@@ -33,7 +34,7 @@ export function findHeartbeat(db: Db | Tx, userId: string): HeartbeatSettings {
  * @throws AppError `not_found` for another user's agent.
  */
 export async function changeHeartbeat(
-  deps: { db: Db; clock: Clock },
+  deps: Base,
   user: SignedInUser,
   request: ChangeHeartbeatRequest,
 ): Promise<HeartbeatSettings> {
@@ -77,14 +78,12 @@ const BATCH = 20
 const HEARTBEAT_PROMPT =
   'Heartbeat: this is a scheduled check, nobody is waiting. If something you were asked to watch or to do is due now, do it and say in short what you did. If not, answer only HEARTBEAT_OK.'
 
-type HeartbeatDeps = RunQueueDeps & { db: Db }
-
 /** Sends due heartbeats to the running and sleeping agents of users who enabled them. */
-export function heartbeatJob(deps: HeartbeatDeps): RepeatingJob {
+export function heartbeatJob(deps: Base): RepeatingJob {
   return { name: 'heartbeat.due', everyMs: CHECK_MS, run: (signal) => sendDueHeartbeats(deps, signal) }
 }
 
-async function sendDueHeartbeats(deps: HeartbeatDeps, signal: AbortSignal): Promise<void> {
+async function sendDueHeartbeats(deps: Base, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const due = listDue(deps)
     if (due.length > 0) {
@@ -106,7 +105,7 @@ function isDue(nowMs: number) {
     AND (${heartbeats.nextHeartbeatAt} <= ${nowMs} OR ${heartbeats.nextHeartbeatAt} > ${nowMs} + ${heartbeats.everyMs})`
 }
 
-function listDue({ db, clock }: HeartbeatDeps): string[] {
+function listDue({ db, clock }: Base): string[] {
   return db
     .select({ userId: heartbeats.userId })
     .from(heartbeats)
@@ -119,7 +118,7 @@ function listDue({ db, clock }: HeartbeatDeps): string[] {
 }
 
 /** Sends one heartbeat, however often it was due; the next one follows a whole interval later. */
-function beat(deps: HeartbeatDeps, tx: Tx, userId: string): void {
+function beat(deps: { clock: Clock }, tx: Tx, userId: string): void {
   const now = deps.clock.now()
   const settings = tx
     .select()
@@ -137,7 +136,7 @@ function beat(deps: HeartbeatDeps, tx: Tx, userId: string): void {
 }
 
 /** @returns the number of agents asked; agents that are still busy are skipped. */
-function askAgents(deps: HeartbeatDeps, tx: Tx, settings: HeartbeatRow, dueAt: Date): number {
+function askAgents(deps: { clock: Clock }, tx: Tx, settings: HeartbeatRow, dueAt: Date): number {
   const asked = listAddressable(tx, settings).filter(({ id: agentId }) => {
     const common = { taskId: null, ownerId: settings.userId, agentId, dueAt }
     const request = { ...common, trigger: 'heartbeat', prompt: HEARTBEAT_PROMPT } as const

@@ -1,15 +1,14 @@
 import { Hono } from 'hono'
-import type { Clock } from '../../../core/clock.ts'
-import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import type { Base } from '../../base.ts'
 import { changeHeartbeat, findHeartbeat, type HeartbeatSettings, resetHeartbeat } from './heartbeat.ts'
 import { ChangedHeartbeat, ChangeHeartbeatRequest, DeletedHeartbeat, type Heartbeat, OneHeartbeat } from './schemas.ts'
 
 /** Routes for the heartbeat settings. */
-export function heartbeatWeb(deps: { db: Db; clock: Clock; guards: Guards }) {
+export function heartbeatWeb(deps: Base & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 

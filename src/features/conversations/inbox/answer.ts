@@ -1,12 +1,11 @@
 import { and, eq, gt, isNotNull } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Mail, Mailer, MailReply } from '../../../adapters/mail/mail.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
+import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import {
   type AgentMail,
   findOpenChannel,
@@ -15,6 +14,7 @@ import {
   WELCOME_JOB,
 } from '../../agents/channels/channels.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { type InboxRow, inboxMessages } from './tables.ts'
 
 /** Sends the reply to a mail; `CODE_JOB` sends a pairing code to a stranger. */
@@ -28,13 +28,11 @@ const MAX_OF_AGENT = 60
 /** About 90 minutes with the queue's pauses, which covers a restart of the mail server. */
 const MAX_ATTEMPTS = 24
 
-export type AnswerMailDeps = { db: Db; clock: Clock; enqueue: Enqueue; agentMail: AgentMail; mailer: Mailer }
-
 /** Status of the reply to a mail; null while the agent does not answer mail. */
 export type AnswerDecision = Pick<InboxRow, 'answerStatus' | 'answerError'> | null
 
 /** Enqueues the reply in the transaction that stores it, unless it must not be sent. */
-export function putAnswerOnItsWay({ clock, enqueue }: AnswerMailDeps, tx: Tx, mail: InboxRow): AnswerDecision {
+export function putAnswerOnItsWay({ clock, enqueue }: Base, tx: Tx, mail: InboxRow): AnswerDecision {
   if (!findOpenChannel(tx, mail.agentId, 'mail')) return null
   const reason = mail.automatic ?? findTooMany(tx, mail, clock.now())
   if (reason !== null) return { answerStatus: 'withheld', answerError: reason }
@@ -63,7 +61,7 @@ function findTooMany(tx: Tx, mail: InboxRow, now: Date): string | null {
 }
 
 /** Sends at least once; repeated mails have the same id, so mail programs show them once. */
-export function answerMailJob(deps: AnswerMailDeps): JobKind {
+export function answerMailJob(deps: Base & { agentMail: AgentMail; mailer: Mailer }): JobKind {
   return defineJob({
     kind: ANSWER_MAIL_JOB,
     payload: z.object({ id: z.string() }),
@@ -73,7 +71,11 @@ export function answerMailJob(deps: AnswerMailDeps): JobKind {
   })
 }
 
-async function sendAnswer(deps: AnswerMailDeps, id: string, signal: AbortSignal): Promise<void> {
+async function sendAnswer(
+  deps: Base & { agentMail: AgentMail; mailer: Mailer },
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
   const found = deps.db
     .select({ mail: inboxMessages, name: agents.name })
     .from(inboxMessages)
@@ -90,7 +92,7 @@ async function sendAnswer(deps: AnswerMailDeps, id: string, signal: AbortSignal)
   await write(deps.db, (tx) => tx.update(inboxMessages).set(sent).where(eq(inboxMessages.id, id)).run())
 }
 
-async function giveUp(deps: AnswerMailDeps, id: string, error: unknown): Promise<void> {
+async function giveUp(deps: Base, id: string, error: unknown): Promise<void> {
   const answerError = `The mail server did not take it: ${errorMessage(error)}`
   await write(deps.db, (tx) => {
     const [mail] = tx
@@ -114,7 +116,7 @@ export const CodeMail = z.object({
 })
 
 /** Sends a pairing code: at most one per hour and stranger, and only if DMARC verified the sender's domain. */
-export function codeMailJob(deps: AnswerMailDeps): JobKind {
+export function codeMailJob(deps: { db: Db; agentMail: AgentMail; mailer: Mailer }): JobKind {
   return defineJob({
     kind: CODE_JOB,
     payload: CodeMail,
@@ -126,7 +128,7 @@ export function codeMailJob(deps: AnswerMailDeps): JobKind {
   })
 }
 
-export function welcomeMailJob(deps: AnswerMailDeps): JobKind {
+export function welcomeMailJob(deps: Base & { agentMail: AgentMail; mailer: Mailer }): JobKind {
   return defineJob({
     kind: WELCOME_JOB,
     payload: z.object({ agentId: z.string(), personId: z.string() }),
@@ -153,7 +155,7 @@ type Written = {
 }
 
 async function sendOfAgent(
-  deps: AnswerMailDeps,
+  deps: { db: Db; agentMail: AgentMail; mailer: Mailer },
   agentId: string,
   written: Written,
   signal: AbortSignal,
@@ -165,7 +167,7 @@ async function sendOfAgent(
 
 /** @throws AppError `unavailable` when the operator has removed the agents' mail address. */
 function compose(
-  { agentMail }: AnswerMailDeps,
+  { agentMail }: { agentMail: AgentMail },
   { agentId, name }: { agentId: string; name: string },
   { id, to, subject, text, thread }: Written,
 ): Mail {

@@ -3,16 +3,17 @@ import { z } from 'zod'
 import type { AgentChatRequest, AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import { type AgentEndpoint, KeptFailure } from '../../../adapters/gateways/http.ts'
 import { type CollectedTurn, collectTurn, type TurnFigures } from '../../../core/agents/collect-turn.ts'
+import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import { findOpenChannel } from '../../agents/channels/channels.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { recordChannelAnswer } from '../chat/channels/record.ts'
 import { requireEndpoint } from '../chat/turns/ask.ts'
-import { type AnswerMailDeps, putAnswerOnItsWay } from './answer.ts'
+import { putAnswerOnItsWay } from './answer.ts'
 import { DELIVER_MAIL_JOB, toMailSession } from './receive.ts'
 import { type InboxRow, inboxMessages, type MailFile } from './tables.ts'
 
@@ -22,13 +23,11 @@ const MAX_REPLY_CHARACTERS = 20_000
 
 const MailJob = z.object({ id: z.string() })
 
-export type DeliverMailDeps = AnswerMailDeps & { sealer: Sealer; gateway: Pick<AgentGateway, 'streamTurn'> }
-
 /** Reply to the sender when the agent stopped during an answer that must not be repeated. */
 const INTERRUPTED = 'I was interrupted before I had answered. Please send your mail again.'
 
 /** Delivers mail to agents. A built-in agent answers each mail once, even if it is delivered again. */
-export function deliverMailJob(deps: DeliverMailDeps): JobKind {
+export function deliverMailJob(deps: Base & { gateway: Pick<AgentGateway, 'streamTurn'> }): JobKind {
   return defineJob({
     kind: DELIVER_MAIL_JOB,
     payload: MailJob,
@@ -40,7 +39,11 @@ export function deliverMailJob(deps: DeliverMailDeps): JobKind {
 }
 
 /** @throws AppError when the agent does not run or does not answer. */
-async function deliverMail(deps: DeliverMailDeps, id: string, signal: AbortSignal): Promise<void> {
+async function deliverMail(
+  deps: Base & { gateway: Pick<AgentGateway, 'streamTurn'> },
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
   const found = findQueued(deps.db, id)
   if (!found) return
   const { mail, agent } = found
@@ -66,7 +69,7 @@ function findQueued(db: Db | Tx, id: string) {
     .get()
 }
 
-function noteDelivered(tx: Tx, deps: DeliverMailDeps, delivered: InboxRow): void {
+function noteDelivered(tx: Tx, deps: Base, delivered: InboxRow): void {
   const { id, status, reply, error, deliveredAt } = delivered
   const change = { status, reply, error, deliveredAt, ...putAnswerOnItsWay(deps, tx, delivered) }
   tx.update(inboxMessages).set(change).where(eq(inboxMessages.id, id)).run()
@@ -75,7 +78,7 @@ function noteDelivered(tx: Tx, deps: DeliverMailDeps, delivered: InboxRow): void
 type Outcome = Pick<InboxRow, 'status' | 'reply' | 'error'>
 
 function recordOutcome(
-  deps: Pick<DeliverMailDeps, 'clock'>,
+  deps: { clock: Clock },
   tx: Tx,
   { agent, id, outcome, figures }: { agent: AgentRow; id: string; outcome: Outcome; figures: TurnFigures },
 ): void {
@@ -93,7 +96,7 @@ function recordOutcome(
 type Asked = { endpoint: AgentEndpoint; request: AgentChatRequest; collected: CollectedTurn }
 
 async function ask(
-  { gateway }: DeliverMailDeps,
+  { gateway }: { gateway: Pick<AgentGateway, 'streamTurn'> },
   { endpoint, request, collected }: Asked,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -121,7 +124,7 @@ function toNote({ name, path, textPath, mediaType, sizeBytes, problem }: MailFil
   return `[Attached file, in your workspace at ${path}: ${mediaType}, ${sizeBytes} bytes${text}]`
 }
 
-async function giveUp(deps: DeliverMailDeps, id: string, error: unknown): Promise<void> {
+async function giveUp(deps: Base, id: string, error: unknown): Promise<void> {
   const reason = error instanceof AppError ? error.message : 'The agent could not be reached'
   const outcome = { status: 'failed', reply: null, error: reason } as const
   await write(deps.db, (tx) => {

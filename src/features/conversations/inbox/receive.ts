@@ -4,11 +4,11 @@ import type { Clock } from '../../../core/clock.ts'
 import { newId } from '../../../core/ids.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import { type AgentMail, findOpenChannel, toAgentAddress } from '../../agents/channels/channels.ts'
 import { mayWrite, requestPairing } from '../../agents/channels/people.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
+import type { Base } from '../../base.ts'
 import { recordChannelLine } from '../chat/channels/record.ts'
 import { CODE_JOB } from './answer.ts'
 import { describeAutomatic, type MailHeaders, type MailThread, readDmarc, readThread } from './headers.ts'
@@ -39,15 +39,6 @@ export type IncomingMail = {
  * content.
  */
 export type MailOutcome = 'processed' | 'rejected' | 'pairing' | 'rate_limited' | 'fetch_error'
-
-export type ReceiveMailDeps = {
-  clock: Clock
-  enqueue: Enqueue
-  storage: Pick<StorageQuota, 'within'>
-  /** `authservId` names the mail service whose DMARC results are trusted. */
-  webhooks: { allowedSenders: readonly string[]; authservId: string | undefined }
-  agentMail: AgentMail
-}
 
 /** A parsed mail. Parsing takes too long for a write transaction. */
 export type ReadMail = MailThread & {
@@ -94,7 +85,11 @@ export type Addressed = { agent: Pick<AgentRow, 'id' | 'ownerId'>; sender: strin
 
 /** Finds the recipient without side effects. */
 export function addressMail(
-  deps: Pick<ReceiveMailDeps, 'webhooks' | 'agentMail'>,
+  deps: {
+    /** `authservId` names the mail service whose DMARC results are trusted. */
+    webhooks: { allowedSenders: readonly string[]; authservId: string | undefined }
+    agentMail: AgentMail
+  },
   db: Db | Tx,
   mail: Pick<ReadMail, 'sender' | 'agentIds' | 'isProved'>,
 ): Addressed | null {
@@ -112,7 +107,17 @@ export function addressMail(
  * delivery.
  * @throws AppError `storage_full` when the owner has no space; the mail service retries.
  */
-export function receiveMail(deps: ReceiveMailDeps, tx: Tx, mail: ReadMail, { text, files }: MailContent): MailOutcome {
+export function receiveMail(
+  deps: Base & {
+    storage: Pick<StorageQuota, 'within'>
+    /** `authservId` names the mail service whose DMARC results are trusted. */
+    webhooks: { allowedSenders: readonly string[]; authservId: string | undefined }
+    agentMail: AgentMail
+  },
+  tx: Tx,
+  mail: ReadMail,
+  { text, files }: MailContent,
+): MailOutcome {
   const addressed = addressMail(deps, tx, mail)
   if (!addressed) return 'rejected'
   const { agent, sender } = addressed
@@ -134,7 +139,7 @@ export function receiveMail(deps: ReceiveMailDeps, tx: Tx, mail: ReadMail, { tex
 }
 
 function recordMail(
-  deps: Pick<ReceiveMailDeps, 'clock'>,
+  deps: { clock: Clock },
   tx: Tx,
   { agent, mail }: { agent: Addressed['agent']; mail: InboxRow },
 ): void {
@@ -168,7 +173,7 @@ export function toMailSession(
  * Sends a pairing code to a stranger if the agent answers mail and DMARC verified the domain: forged mail must not make
  * the agent write to the forged address.
  */
-function sendCode(deps: ReceiveMailDeps, tx: Tx, { agent, sender }: Addressed, mail: ReadMail): MailOutcome {
+function sendCode(deps: Base, tx: Tx, { agent, sender }: Addressed, mail: ReadMail): MailOutcome {
   const isAllowed = findOpenChannel(tx, agent.id, 'mail') && mail.isProved
   if (!isAllowed || mail.automatic !== null) return 'rejected'
   const name = mail.senderName

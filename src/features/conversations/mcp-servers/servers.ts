@@ -1,9 +1,9 @@
 import { and, asc, count, eq, isNotNull } from 'drizzle-orm'
 import { z } from 'zod'
 import type { McpEndpoint } from '../../../adapters/mcp/client.ts'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { toAskedTool } from '../../../core/agents/asked-tool.ts'
 import type { McpCommand } from '../../../core/agents/mcp.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Sealer } from '../../../core/secrets.ts'
@@ -11,11 +11,12 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
-import { type RotateTokenDeps, replaceTokens, requireAnsweringEngine } from '../../agents/deployments/rotate-token.ts'
+import { replaceTokens, requireAnsweringEngine } from '../../agents/deployments/rotate-token.ts'
 import { toRequester } from '../../agents/operations/operations.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { requireConfined, whyUnconfined } from '../../agents/registry/checks.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { denyApprovalsOfTools } from '../approvals/decide.ts'
 import type { AddServerRequest, ChangeServerRequest, McpServer } from './schemas.ts'
 import { agentMcpServers, type McpServerRow } from './tables.ts'
@@ -23,7 +24,7 @@ import { agentMcpServers, type McpServerRow } from './tables.ts'
 const MAX_SERVERS = 10
 const COMMAND = 'An MCP server by command'
 const StoredHeaders = z.record(z.string(), z.string())
-export type EndServerDeps = { db: Db; clock: Clock; sealer: Sealer } & Pick<RotateTokenDeps, 'enqueue' | 'runtimes'>
+export type EndServerDeps = Base & Pick<Base, 'enqueue'> & { runtimes: Pick<Runtimes, 'runtimeOf'> }
 
 /** Lists an agent's MCP servers, oldest first. */
 export function listServers(db: Db | Tx, agentId: string): McpServerRow[] {
@@ -50,7 +51,7 @@ export function getServer(db: Db | Tx, principal: Principal, agentId: string, id
  * command where no sandbox confines it.
  */
 export function addServer(
-  deps: { db: Db; clock: Clock; sealer: Sealer },
+  deps: Base,
   principal: Principal,
   agentId: string,
   { bearer, headers, environment, url, command, ...request }: AddServerRequest,
@@ -190,7 +191,7 @@ export function toEndpoint(sealer: Sealer, row: McpServerRow): McpEndpoint | nul
 }
 
 /** Lists the servers that an agent starts itself, with their environment; none where no sandbox confines them. */
-export function listCommands({ db, sealer }: { db: Db; sealer: Sealer }, agent: AgentRow): McpCommand[] {
+export function listCommands({ db, sealer }: Base, agent: AgentRow): McpCommand[] {
   if (whyUnconfined(agent) !== null) return []
   return listServers(db, agent.id).flatMap((row) => {
     const { name, command, args, allowedTools, trustedTools, enabled } = row

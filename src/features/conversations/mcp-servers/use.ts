@@ -4,12 +4,10 @@ import type { AgentEndpoint } from '../../../adapters/gateways/http.ts'
 import type { McpClients } from '../../../adapters/mcp/client.ts'
 import { toAskedTool } from '../../../core/agents/asked-tool.ts'
 import { isTrustedTool, type McpResult, type McpTool } from '../../../core/agents/mcp.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
-import type { Sealer } from '../../../core/secrets.ts'
-import type { Db } from '../../../db/open.ts'
 import { findReachableEndpoint } from '../../agents/registry/address.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
+import type { Base } from '../../base.ts'
 import { claimApproval } from '../approvals/decide.ts'
 import type { CallRequest } from './schemas.ts'
 import { listServers, toEndpoint } from './servers.ts'
@@ -32,10 +30,7 @@ type Listed = { tools: McpTool[]; error: string | null; until: number }
 /** Recently listed tools, by server and its last change. One map for the whole platform. */
 export type McpListings = Map<string, Listed>
 
-export type UseDeps = {
-  db: Db
-  clock: Clock
-  sealer: Sealer
+export type UseDeps = Base & {
   mcpClients: McpClients
   mcpListings: McpListings
   gateway: Pick<AgentGateway, 'listMcpTools' | 'callMcpTool'>

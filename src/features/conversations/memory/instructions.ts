@@ -1,19 +1,14 @@
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import type { AgentEndpoint } from '../../../adapters/gateways/http.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Sealer } from '../../../core/secrets.ts'
-import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { findReachableEndpoint } from '../../agents/registry/address.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { type StorageQuota, withinWorkspaceQuota } from '../../agents/storage/quota.ts'
+import type { Base } from '../../base.ts'
 
-export type InstructionDeps = {
-  db: Db
-  clock: Clock
-  sealer: Sealer
+export type InstructionDeps = Base & {
   storage: Pick<StorageQuota, 'within'>
   gateway: Pick<AgentGateway, 'readInstructions' | 'writeInstructions'>
 }

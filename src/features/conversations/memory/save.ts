@@ -1,5 +1,4 @@
 import { and, count, eq, inArray } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
@@ -7,6 +6,7 @@ import type { SignedInUser } from '../../../http/env.ts'
 import { findAgent, getAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { type StorageQuota, withinWorkspaceQuota } from '../../agents/storage/quota.ts'
+import type { Base } from '../../base.ts'
 import { isNoteOf, type NoteDeps, writeNote } from './notes.ts'
 import { type ImportRequest, MAX_KEY_CHARACTERS, type RememberRequest, type SaveMemoryRequest } from './schemas.ts'
 import { agentMemory, type MemoryRow, type MemorySource } from './tables.ts'
@@ -20,7 +20,7 @@ const NO_ORIGIN: Origin = { session: null, page: null }
 
 type NewFact = Omit<MemoryRow, 'sequence'>
 
-export type SaveDeps = { db: Db; clock: Clock; storage: Pick<StorageQuota, 'within'> }
+export type SaveDeps = Base & { storage: Pick<StorageQuota, 'within'> }
 
 /** `keys` are those of the request. */
 type SavedMemory = { keys: string[]; savedAt: Date }

@@ -5,18 +5,15 @@ import type { SignedInUser } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
+import type { Base } from '../../base.ts'
 import { requireTool } from '../agent-tools/settings.ts'
-import type { DueDeps } from './due.ts'
 import { CreateOwnTaskRequest, OwnTaskList, Task } from './schemas.ts'
 import { changeTask, createTask, getTask, listTasks } from './tasks.ts'
 import { toTask } from './web.ts'
 
 /** Routes for an agent's own scheduled tasks, which its owner can change too. */
 export function scheduledTasksBackend(
-  deps: DueDeps & {
-    callers: CallerFinder
-    findUser: (id: string) => SignedInUser | null
-  },
+  deps: Base & { callers: CallerFinder; findUser: (id: string) => SignedInUser | null },
 ) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)

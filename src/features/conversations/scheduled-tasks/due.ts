@@ -1,22 +1,22 @@
 import { and, asc, eq, gt, isNotNull, isNull, lte, sql } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { prepareOnce } from '../../../db/prepare-once.ts'
 import { write } from '../../../db/write.ts'
 import { users } from '../../accounts/users/tables.ts'
-import { addRun, admitRuns, type RunQueueDeps, skipRun } from './runs.ts'
+import type { Base } from '../../base.ts'
+import { addRun, admitRuns, skipRun } from './runs.ts'
 import { findNextRun, isSameSchedule } from './schedule.ts'
 import { scheduledRuns, scheduledTasks, type TaskRow } from './tables.ts'
 
 /** Tasks per transaction, which limits how long other writers wait. */
 const BATCH = 25
 
-export type DueDeps = RunQueueDeps & { db: Db }
-
 /**
  * Starts each due task once, however often it was due, and plans its next run from now. A task whose last run is
  * unfinished is skipped, which its history shows. Tasks of a disabled account wait.
  */
-export async function startDueTasks(deps: DueDeps, signal: AbortSignal): Promise<void> {
+export async function startDueTasks(deps: Base, signal: AbortSignal): Promise<void> {
   for (;;) {
     const now = deps.clock.now()
     const due = dueTasks(deps.db)
@@ -35,7 +35,7 @@ export async function startDueTasks(deps: DueDeps, signal: AbortSignal): Promise
 }
 
 /** Plans tasks again after the clock was set back: they would otherwise wait for the wrong time. */
-export async function replanTasks(deps: DueDeps, signal: AbortSignal): Promise<void> {
+export async function replanTasks(deps: Base, signal: AbortSignal): Promise<void> {
   let after = ''
   while (!signal.aborted) {
     const now = deps.clock.now()
@@ -70,7 +70,7 @@ const dueTasks = prepareOnce((db) =>
 )
 
 /** Ignores a task that changed since it was listed; the next check lists it again. */
-function startIfDue(deps: DueDeps, tx: Tx, found: TaskRow, next: Date | null): void {
+function startIfDue(deps: { clock: Clock }, tx: Tx, found: TaskRow, next: Date | null): void {
   const now = deps.clock.now()
   const isDue = and(eq(scheduledTasks.id, found.id), lte(scheduledTasks.nextRunAt, now))
   const task = tx.select().from(scheduledTasks).where(isDue).get()

@@ -3,12 +3,14 @@ import { AppError, errorMessage } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { type AccountRules, createUserFinder } from '../../accounts/users/users.ts'
+import type { Base } from '../../base.ts'
 import { type ChatDeps, openTurn, sendMessage } from '../chat/send.ts'
 import { chatTurns } from '../chat/tables.ts'
 import { findMessage } from '../chat/turns/store.ts'
-import { type DueDeps, replanTasks, startDueTasks } from './due.ts'
-import { findRun, finishRun, RUN_JOB, RunJob, type RunQueueDeps } from './runs.ts'
+import { replanTasks, startDueTasks } from './due.ts'
+import { findRun, finishRun, RUN_JOB, RunJob } from './runs.ts'
 import { scheduledRuns, type TaskRunRow } from './tables.ts'
 
 const CHECK_MS = 5000
@@ -17,7 +19,7 @@ const ATTEMPTS = 4
 /** Time synchronization adjusts clocks by less than this. */
 const TOLERATED_MS = 60_000
 
-export function scheduledTasksJob(deps: DueDeps): RepeatingJob {
+export function scheduledTasksJob(deps: Base): RepeatingJob {
   let checkedAt = Number.POSITIVE_INFINITY
   return {
     name: 'scheduled-tasks.due',
@@ -58,7 +60,7 @@ const NEVER_CONNECTED = new Set([
 ])
 const INTERRUPTED = 'Interrupted after the prompt was sent: whether the agent acted on it is not known'
 
-type DeliverDeps = ChatDeps & RunQueueDeps & { rules: AccountRules }
+type DeliverDeps = ChatDeps & Base & { sendNotice: SendNotice; rules: AccountRules }
 
 /**
  * Sends the prompt of a run to its agent as its owner, so that it is stored and metered, and records the outcome.

@@ -1,13 +1,12 @@
 import { and, asc, count, desc, eq, inArray, isNull, notInArray, type SQL, sql } from 'drizzle-orm'
 import { z } from 'zod'
-import type { Clock } from '../../../core/clock.ts'
 import { newId } from '../../../core/ids.ts'
 import { beyondNewest } from '../../../db/beyond-newest.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { scheduledRuns, scheduledTasks, type TaskRow, type TaskRunRow } from './tables.ts'
 
 export const RUN_JOB = 'scheduled-tasks.run'
@@ -17,8 +16,6 @@ const MAX_RUNNING_OF_USER = 2
 /** Runs kept per task, and heartbeats per agent. */
 const RUNS_KEPT = 50
 const UNFINISHED = ['queued', 'running'] as const
-
-export type RunQueueDeps = { clock: Clock; enqueue: Enqueue; sendNotice: SendNotice }
 export type NewRun = Pick<TaskRunRow, 'taskId' | 'ownerId' | 'agentId' | 'trigger' | 'dueAt'> & { prompt?: string }
 
 /** Payload of the job: the prompt at the time the run started. */
@@ -42,7 +39,7 @@ export function skipRun(tx: Tx, request: NewRun, now: Date): void {
 }
 
 /** Ends a run and starts the next one; does nothing for a run that has ended or was deleted. */
-export function finishRun(deps: RunQueueDeps, tx: Tx, runId: string, error: string | null): void {
+export function finishRun(deps: Base & { sendNotice: SendNotice }, tx: Tx, runId: string, error: string | null): void {
   const ended = tx
     .update(scheduledRuns)
     .set({ status: error === null ? 'succeeded' : 'failed', error, finishedAt: deps.clock.now() })
@@ -54,7 +51,7 @@ export function finishRun(deps: RunQueueDeps, tx: Tx, runId: string, error: stri
 }
 
 function notifyFailure(
-  { sendNotice }: RunQueueDeps,
+  { sendNotice }: { sendNotice: SendNotice },
   tx: Tx,
   { ownerId, agentId, trigger }: TaskRunRow,
   error: string,
@@ -66,7 +63,7 @@ function notifyFailure(
 }
 
 /** Enqueues jobs for waiting runs while there is capacity, oldest first. The job of `endedRunId` no longer counts. */
-export function admitRuns(deps: RunQueueDeps, tx: Tx, endedRunId = ''): void {
+export function admitRuns(deps: Base, tx: Tx, endedRunId = ''): void {
   for (;;) {
     const owners = listBusyOwners(tx, endedRunId)
     const isFull = owners.reduce((runs, owner) => runs + owner.runs, 0) >= MAX_RUNNING

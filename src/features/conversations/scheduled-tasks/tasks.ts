@@ -8,7 +8,7 @@ import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { findTimeZone } from '../../accounts/users/users.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
-import type { DueDeps } from './due.ts'
+import type { Base } from '../../base.ts'
 import { addRun, admitRuns, findRun } from './runs.ts'
 import { findNextRun, isSameSchedule, type Schedule, toStoredSchedule } from './schedule.ts'
 import type { ChangeTaskRequest, CreateTaskRequest } from './schemas.ts'
@@ -35,7 +35,7 @@ export function getTask(db: Db | Tx, ownerId: string, id: string): TaskRow {
 }
 
 /** @throws AppError `invalid` for a bad schedule, `not_found` for another user's agent, `limited` at 50 tasks. */
-export async function createTask(deps: DueDeps, user: SignedInUser, request: CreateTaskRequest): Promise<TaskRow> {
+export async function createTask(deps: Base, user: SignedInUser, request: CreateTaskRequest): Promise<TaskRow> {
   const now = deps.clock.now()
   const timezone = request.timezone ?? findTimeZone(deps.db, user.id) ?? 'UTC'
   const schedule = toStoredSchedule({ cronSchedule: request.cronSchedule, timezone }, now)
@@ -64,7 +64,7 @@ export async function createTask(deps: DueDeps, user: SignedInUser, request: Cre
  * Changes a task. Changing its schedule plans the next run from now; other changes keep it.
  * @throws AppError `not_found`, `invalid` for a bad schedule.
  */
-export async function changeTask(deps: DueDeps, ownerId: string, request: ChangeTaskRequest): Promise<TaskRow> {
+export async function changeTask(deps: Base, ownerId: string, request: ChangeTaskRequest): Promise<TaskRow> {
   for (;;) {
     const now = deps.clock.now()
     const known = getTask(deps.db, ownerId, request.taskId)
@@ -104,7 +104,7 @@ export async function deleteTask(db: Db, ownerId: string, id: string): Promise<v
  * Runs a task now, even if it is off, without changing its next run.
  * @throws AppError `not_found`, `conflict` while it runs.
  */
-export function runTaskNow(deps: DueDeps, ownerId: string, id: string): Promise<TaskRunRow> {
+export function runTaskNow(deps: Base, ownerId: string, id: string): Promise<TaskRunRow> {
   return write(deps.db, (tx) => {
     const now = deps.clock.now()
     const { agentId } = getTask(tx, ownerId, id)

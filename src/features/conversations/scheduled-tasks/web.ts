@@ -3,7 +3,7 @@ import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
-import type { DueDeps } from './due.ts'
+import type { Base } from '../../base.ts'
 import { listTaskRuns } from './runs.ts'
 import {
   ChangeTaskRequest,
@@ -20,7 +20,7 @@ import type { TaskRow, TaskRunRow } from './tables.ts'
 import { changeTask, createTask, deleteTask, getTask, listTasks, runTaskNow } from './tasks.ts'
 
 /** Routes for scheduled tasks. */
-export function scheduledTasksWeb(deps: DueDeps & { guards: Guards }) {
+export function scheduledTasksWeb(deps: Base & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 

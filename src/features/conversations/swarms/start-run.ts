@@ -5,10 +5,10 @@ import { newId } from '../../../core/ids.ts'
 import { requireQuota } from '../../../core/require-quota.ts'
 import { beyondNewest } from '../../../db/beyond-newest.ts'
 import { countRows } from '../../../db/count-rows.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { getRun } from './runs.ts'
 import { idOf, type Member } from './schemas.ts'
 import { getSwarm } from './swarms.ts'
@@ -19,19 +19,12 @@ export const ASK_MEMBER_JOB = 'swarms.ask'
 const MAX_RUNS_AT_ONCE = 5
 const MAX_RUNS_KEPT = 200
 
-export type SwarmRunDeps = { db: Db; clock: Clock; enqueue: Enqueue }
-
 /**
  * Starts a run: enqueues the task for every agent of the swarm. A failure of an agent becomes the error of its answer.
  * @throws AppError `not_found`, `conflict` for a swarm that is disabled or empty, `limited` {current, limit} at five
  * concurrent runs.
  */
-export async function startSwarmRun(
-  deps: SwarmRunDeps,
-  ownerId: string,
-  swarmId: string,
-  task: string,
-): Promise<SwarmRunRow> {
+export async function startSwarmRun(deps: Base, ownerId: string, swarmId: string, task: string): Promise<SwarmRunRow> {
   return write(deps.db, (tx) => {
     const swarm = getSwarm(tx, ownerId, swarmId)
     if (!swarm.enabled) throw new AppError('conflict', 'Swarm is disabled', { code: 'SWARM_DISABLED' })
@@ -47,12 +40,7 @@ export async function startSwarmRun(
 }
 
 /** Ends a run: waiting agents are not asked, and answering agents are interrupted. A finished run stays unchanged. */
-export async function cancelRun(
-  deps: SwarmRunDeps,
-  ownerId: string,
-  swarmId: string,
-  id: string,
-): Promise<SwarmRunRow> {
+export async function cancelRun(deps: Base, ownerId: string, swarmId: string, id: string): Promise<SwarmRunRow> {
   return write(deps.db, (tx) => {
     const run = getRun(tx, ownerId, swarmId, id)
     return run.state === 'running' ? endRun(tx, id, deps.clock.now()) : run

@@ -9,6 +9,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { readPage } from '../../../db/pages/read-page.ts'
 import { write } from '../../../db/write.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import {
   type ChangeSwarmRequest,
   type CreateSwarmRequest,
@@ -26,11 +27,7 @@ const MAX_SWARMS_PER_USER = 100
  * @throws AppError `not_found` for another user's agent, `invalid` for a summarizer that is no member, `limited` at 100
  * swarms, `internal` when it cannot be stored.
  */
-export async function createSwarm(
-  deps: { db: Db; clock: Clock },
-  ownerId: string,
-  request: CreateSwarmRequest,
-): Promise<SwarmRow> {
+export async function createSwarm(deps: Base, ownerId: string, request: CreateSwarmRequest): Promise<SwarmRow> {
   try {
     return await write(deps.db, (tx) => insertSwarm(tx, deps.clock, ownerId, request))
   } catch (error) {
@@ -55,7 +52,7 @@ function insertSwarm(tx: Tx, clock: Clock, ownerId: string, request: CreateSwarm
 
 /** Changes a swarm; running runs are not affected. @throws AppError as `createSwarm`, and `not_found` for the swarm. */
 export async function changeSwarm(
-  deps: { db: Db; clock: Clock },
+  deps: Base,
   ownerId: string,
   id: string,
   change: ChangeSwarmRequest,

@@ -4,6 +4,7 @@ import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
+import type { Base } from '../../base.ts'
 import { getRun, listSwarmRuns, showRun } from './runs.ts'
 import {
   ChangeSwarmRequest,
@@ -15,11 +16,11 @@ import {
   Swarm,
   SwarmList,
 } from './schemas.ts'
-import { cancelRun, type SwarmRunDeps, startSwarmRun } from './start-run.ts'
+import { cancelRun, startSwarmRun } from './start-run.ts'
 import { changeSwarm, createSwarm, deleteSwarm, getSwarm, listSwarms, toSwarm } from './swarms.ts'
 
 /** Routes for swarms and their runs. */
-export function swarmsWeb(deps: SwarmRunDeps & { guards: Guards; requestsPerMinute: { chat: number } }) {
+export function swarmsWeb(deps: Base & { guards: Guards; requestsPerMinute: { chat: number } }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 

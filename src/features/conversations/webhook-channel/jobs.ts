@@ -5,16 +5,15 @@ import type { Sent } from '../../../adapters/egress/outbound.ts'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import { KeptFailure } from '../../../adapters/gateways/http.ts'
 import { collectTurn, type TurnFigures } from '../../../core/agents/collect-turn.ts'
-import { addDays, type Clock } from '../../../core/clock.ts'
+import { addDays } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Sealer } from '../../../core/secrets.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
-import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
+import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { recordChannelAnswer } from '../chat/channels/record.ts'
 import { requireEndpoint } from '../chat/turns/ask.ts'
 import { ANSWER_WEBHOOK_JOB, ASK_BY_WEBHOOK_JOB, toWebhookSession } from './receive.ts'
@@ -30,17 +29,8 @@ const HOUR_MS = 3_600_000
 
 const Payload = z.object({ id: z.string() })
 
-export type WebhookJobsDeps = {
-  db: Db
-  clock: Clock
-  sealer: Sealer
-  enqueue: Enqueue
-  gateway: Pick<AgentGateway, 'streamTurn'>
-  openMessenger: (recipient: Recipient) => (message: Message, signal: AbortSignal) => Promise<Sent>
-}
-
 /** Asks the agent. A built-in agent answers each message once, even if it is delivered again. */
-export function askByWebhookJob(deps: WebhookJobsDeps): JobKind {
+export function askByWebhookJob(deps: Base & { gateway: Pick<AgentGateway, 'streamTurn'> }): JobKind {
   return defineJob({
     kind: ASK_BY_WEBHOOK_JOB,
     payload: Payload,
@@ -56,7 +46,11 @@ export function askByWebhookJob(deps: WebhookJobsDeps): JobKind {
   })
 }
 
-async function ask(deps: WebhookJobsDeps, id: string, signal: AbortSignal): Promise<void> {
+async function ask(
+  deps: Base & { gateway: Pick<AgentGateway, 'streamTurn'> },
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
   const found = deps.db
     .select({ delivery: webhookDeliveries, agent: agents })
     .from(webhookDeliveries)
@@ -84,7 +78,7 @@ type Outcome = Pick<WebhookDeliveryRow, 'status' | 'reply' | 'error'>
 
 /** Stores the outcome and enqueues its delivery; failures are delivered too. */
 async function finish(
-  { db, clock, enqueue }: WebhookJobsDeps,
+  { db, clock, enqueue }: Base,
   id: string,
   outcome: Outcome,
   figures: TurnFigures = collectTurn().figures(),
@@ -107,7 +101,9 @@ async function finish(
 }
 
 /** Posts the answer, signed with the channel's secret; receivers recognize repetitions by `webhook-id`. */
-export function answerByWebhookJob(deps: WebhookJobsDeps): JobKind {
+export function answerByWebhookJob(
+  deps: Base & { openMessenger: (recipient: Recipient) => (message: Message, signal: AbortSignal) => Promise<Sent> },
+): JobKind {
   return defineJob({
     kind: ANSWER_WEBHOOK_JOB,
     payload: Payload,
@@ -118,7 +114,11 @@ export function answerByWebhookJob(deps: WebhookJobsDeps): JobKind {
 }
 
 /** @throws AppError `undelivered` when the receiver did not accept it. */
-async function answer(deps: WebhookJobsDeps, id: string, signal: AbortSignal): Promise<void> {
+async function answer(
+  deps: Base & { openMessenger: (recipient: Recipient) => (message: Message, signal: AbortSignal) => Promise<Sent> },
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
   const isWaiting = and(eq(webhookDeliveries.id, id), eq(webhookDeliveries.answerStatus, 'queued'))
   const delivery = deps.db.select().from(webhookDeliveries).where(isWaiting).get()
   const channel = delivery && findWebhookChannel(deps.db, delivery.agentId)
@@ -143,7 +143,7 @@ function toMessage(
 type AnswerStatus = NonNullable<WebhookDeliveryRow['answerStatus']>
 
 async function noteAnswer(
-  { db, clock }: WebhookJobsDeps,
+  { db, clock }: Base,
   id: string,
   answerStatus: AnswerStatus,
   error: string | null,
@@ -165,7 +165,7 @@ async function noteAnswer(
 }
 
 /** Deletes messages after a week. */
-export function webhookDeliveriesJob(deps: { db: Db; clock: Clock }): RepeatingJob {
+export function webhookDeliveriesJob(deps: Base): RepeatingJob {
   return {
     name: 'webhook-channel.forget',
     everyMs: HOUR_MS,

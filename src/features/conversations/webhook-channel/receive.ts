@@ -7,12 +7,12 @@ import { requireQuota } from '../../../core/require-quota.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
+import type { Base } from '../../base.ts'
 import { recordChannelLine } from '../chat/channels/record.ts'
 import { type WebhookAccepted, WebhookMessage } from './schemas.ts'
-import { findWebhookChannel, openWebhookChannel, type WebhookSettingsDeps } from './settings.ts'
+import { findWebhookChannel, openWebhookChannel } from './settings.ts'
 import { webhookChannels, webhookDeliveries } from './tables.ts'
 
 /** Asks the agent; `ANSWER_JOB` posts its answer. The jobs are in `jobs.ts`. */
@@ -23,8 +23,6 @@ const MAX_BODY_BYTES = 64 * 1024
 const MAX_WAITING = 100
 const AGENT_ID = /^[a-z0-9][a-z0-9-]{0,40}$/
 const DELIVERY_ID = /^[\x21-\x7e]{1,200}$/
-
-export type ReceiveWebhookDeps = WebhookSettingsDeps & { enqueue: Enqueue; storage: Pick<StorageQuota, 'within'> }
 type Signed = { header: (name: string) => string | undefined; body: Uint8Array }
 
 /** A message with a valid signature. `deliveryId` is the sender's id. */
@@ -40,7 +38,7 @@ export function requireAgentForm(id: string): void {
  * @throws AppError `unauthenticated` for a wrong signature, and for an agent without this channel, so that no one can
  * probe agent ids; `invalid`, `too_large`.
  */
-export function verifyDelivery(deps: ReceiveWebhookDeps, agentId: string, signed: Signed): Delivery {
+export function verifyDelivery(deps: Base, agentId: string, signed: Signed): Delivery {
   if (signed.body.length > MAX_BODY_BYTES) throw new AppError('too_large', 'A message has at most 64 KB')
   const channel = findWebhookChannel(deps.db, agentId)
   const deliveryId = verify(channel ? openWebhookChannel(deps.sealer, channel).secret : null, signed)
@@ -52,7 +50,7 @@ export function verifyDelivery(deps: ReceiveWebhookDeps, agentId: string, signed
  * @throws AppError `storage_full`, `limited` while a hundred messages wait for the agent.
  */
 export function takeDelivery(
-  deps: ReceiveWebhookDeps,
+  deps: Base & { storage: Pick<StorageQuota, 'within'> },
   { agentId, deliveryId, message }: Delivery,
 ): Promise<{ accepted: WebhookAccepted; isNew: boolean }> {
   return write(deps.db, (tx) => {
@@ -68,7 +66,7 @@ export function takeDelivery(
 }
 
 function keep(
-  { storage, enqueue, clock }: ReceiveWebhookDeps,
+  { storage, enqueue, clock }: Base & { storage: Pick<StorageQuota, 'within'> },
   tx: Tx,
   row: typeof webhookDeliveries.$inferInsert & { id: string },
 ): void {

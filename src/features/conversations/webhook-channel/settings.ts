@@ -1,34 +1,36 @@
 import { randomBytes } from 'node:crypto'
 import { desc, eq } from 'drizzle-orm'
 import { z } from 'zod'
-import type { Clock } from '../../../core/clock.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
+import type { Base } from '../../base.ts'
 import type { ChangedWebhookChannel, WebhookChannel, WebhookChannelRequest } from './schemas.ts'
 import { type WebhookChannelRow, type WebhookDeliveryRow, webhookChannels, webhookDeliveries } from './tables.ts'
 
 const KEY_BYTES = 32
 const SHOWN = 20
-
-export type WebhookSettingsDeps = { db: Db; clock: Clock; sealer: Sealer; appUrl: string }
 type By = { user: SignedInUser; address: string | null }
 
 const Opened = z.object({ secret: z.string(), url: z.string() })
 export type OpenedChannel = z.infer<typeof Opened>
 
 /** @throws AppError `not_found`. */
-export function showWebhookChannel(deps: WebhookSettingsDeps, user: SignedInUser, agentId: string): WebhookChannel {
+export function showWebhookChannel(
+  deps: { db: Db; appUrl: string },
+  user: SignedInUser,
+  agentId: string,
+): WebhookChannel {
   const { id } = getAgent(deps.db, { kind: 'user', user }, agentId)
   return toChannel(deps, id)
 }
 
 /** Opens or changes the channel. @throws AppError `not_found`. */
 export async function changeWebhookChannel(
-  deps: WebhookSettingsDeps,
+  deps: Base & { appUrl: string },
   { user, address }: By,
   agentId: string,
   { url, newSecret = false }: WebhookChannelRequest,
@@ -53,11 +55,7 @@ export async function changeWebhookChannel(
 }
 
 /** Closes the channel, which invalidates its secret. @throws AppError `not_found`. */
-export async function closeWebhookChannel(
-  { db, clock }: WebhookSettingsDeps,
-  { user, address }: By,
-  agentId: string,
-): Promise<void> {
+export async function closeWebhookChannel({ db, clock }: Base, { user, address }: By, agentId: string): Promise<void> {
   await write(db, (tx) => {
     getAgent(tx, { kind: 'user', user }, agentId)
     if (tx.delete(webhookChannels).where(eq(webhookChannels.agentId, agentId)).run().changes === 0) return
@@ -79,7 +77,7 @@ export function openWebhookChannel(sealer: Sealer, { agentId, sealedChannel }: W
   return Opened.parse(JSON.parse(sealer.unseal(sealedChannel, `webhook_channels:${agentId}`)))
 }
 
-function toChannel({ db, appUrl }: WebhookSettingsDeps, agentId: string): WebhookChannel {
+function toChannel({ db, appUrl }: { db: Db; appUrl: string }, agentId: string): WebhookChannel {
   const row = findWebhookChannel(db, agentId)
   const { lastError, lastErrorAt } = row ?? {}
   return {

@@ -6,14 +6,9 @@ import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import {
-  type Delivery,
-  type ReceiveWebhookDeps,
-  requireAgentForm,
-  requireSignature,
-  takeDelivery,
-  verifyDelivery,
-} from './receive.ts'
+import type { StorageQuota } from '../../agents/storage/quota.ts'
+import type { Base } from '../../base.ts'
+import { type Delivery, requireAgentForm, requireSignature, takeDelivery, verifyDelivery } from './receive.ts'
 import { ChangedWebhookChannel, WebhookAccepted, WebhookChannel, WebhookChannelRequest } from './schemas.ts'
 import { changeWebhookChannel, closeWebhookChannel, showWebhookChannel } from './settings.ts'
 
@@ -22,7 +17,9 @@ const REQUESTS_PER_MINUTE = 120
 type WebhookEnv = WebEnv & { Variables: { delivery: Delivery } }
 
 /** Routes of the webhook channel: programs with the owner's secret send signed messages. */
-export function webhookChannelWeb(deps: ReceiveWebhookDeps & { guards: Guards }) {
+export function webhookChannelWeb(
+  deps: Base & { appUrl: string; storage: Pick<StorageQuota, 'within'>; guards: Guards },
+) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
   const by = (c: Context<WebEnv>) => ({ user: c.var.user, address: c.env.address })

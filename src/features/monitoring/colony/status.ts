@@ -1,5 +1,4 @@
 import { and, eq, inArray, max, sql } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
 import { VERSION } from '../../../core/version.ts'
@@ -11,6 +10,7 @@ import { listAgents } from '../../agents/registry/agents.ts'
 import { toShownStatus } from '../../agents/registry/status.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { toolDays, usageLogs } from '../../ai/usage/tables.ts'
+import type { Base } from '../../base.ts'
 import { countOutcomes } from '../../conversations/swarms/runs.ts'
 import { readTokenBalance, type TokenChains } from '../../payments/wallets/balance.ts'
 import { managedWallets, type WalletRow } from '../../payments/wallets/tables.ts'
@@ -19,9 +19,7 @@ import { countQuestions } from '../metrics/queries.ts'
 import { listNulls } from '../metrics/summary.ts'
 import type { ColonyAgent, ColonyDiagnostics, ColonySoul, ColonyTree } from './schemas.ts'
 
-export type ColonyStatusDeps = {
-  db: Db
-  clock: Clock
+export type ColonyStatusDeps = Base & {
   addresses: AgentAddresses
   appUrl: string
   tokenChains: TokenChains

@@ -1,16 +1,17 @@
 import { Hono } from 'hono'
-import type { Log } from '../../../core/log.ts'
+import type { ChangeFeed } from '../../../db/changes/feed.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type LiveStreams, liveStream } from '../../../http/streams/sse.ts'
 import { validate } from '../../../http/validate.ts'
+import type { Base } from '../../base.ts'
 import { FleetChange, FleetChanged, FleetPage, FleetQuery } from './schemas.ts'
-import { changeFleet, type FleetChangeDeps, type FleetFollowDeps, followFleet, listFleetPage } from './service.ts'
+import { changeFleet, type FleetChangeDeps, followFleet, listFleetPage } from './service.ts'
 
 /** The user's agents as one pageable list, with live changes and bulk actions. */
 export function fleetWeb(
-  deps: FleetChangeDeps & FleetFollowDeps & { log: Log; guards: Guards; liveStreams: LiveStreams },
+  deps: Base & FleetChangeDeps & { changes: ChangeFeed; guards: Guards; liveStreams: LiveStreams },
 ) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

@@ -1,12 +1,13 @@
 import { and, asc, count, desc, eq, exists, inArray, type SQL, sql } from 'drizzle-orm'
-import { type Clock, toDay } from '../../../core/clock.ts'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import { toDay } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { ChangeFeed } from '../../../db/changes/feed.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
 import type { EventStream } from '../../../http/streams/sse.ts'
 import { pause } from '../../../jobs/runner.ts'
-import { type DeleteDeps, deleteAgent } from '../../agents/deployments/delete.ts'
+import { deleteAgent } from '../../agents/deployments/delete.ts'
 import {
   type LifecycleDeps,
   restartAgent,
@@ -14,11 +15,14 @@ import {
   stopAgent,
   updateUserAgent,
 } from '../../agents/deployments/lifecycle.ts'
+import type { AgentLocks } from '../../agents/operations/operations.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { shownStatus, toShownError } from '../../agents/registry/status.ts'
 import { agentLabels, agents } from '../../agents/registry/tables.ts'
+import type { TrashDeps } from '../../agents/snapshots/trash.ts'
 import { readHours } from '../../agents/watchdog/uptime.ts'
 import { type CostSum, toCostUsd } from '../../ai/usage/costs.ts'
+import type { Base } from '../../base.ts'
 import { countByStatus, matchesAgent, messagesOfDay, selectActivity } from '../metrics/queries.ts'
 import type {
   FleetAgent,
@@ -36,7 +40,7 @@ const UPTIME_HOURS = 30
 const STATUS_ORDER = ['error', 'unknown', 'provisioning', 'pending', 'running', 'sleeping', 'stopped']
 
 /** Returns a page of the user's agents with today's activity; the database sorts. */
-export function listFleetPage({ db, clock }: { db: Db; clock: Clock }, ownerId: string, query: FleetQuery): FleetPage {
+export function listFleetPage({ db, clock }: Base, ownerId: string, query: FleetQuery): FleetPage {
   const now = clock.now()
   const fits = and(matchesAgent(query.search, { withOwner: false }), hasLabel(db, query.label))
   const statuses = countByStatus(db, ownerId, fits)
@@ -134,11 +138,9 @@ function listLabels(db: Db, ownerId: string): FleetPage['labels'] {
 /** A user's agents are read at most once in this time. */
 const LOOK_MS = 1_000
 
-export type FleetFollowDeps = { db: Db; clock: Clock; changes: ChangeFeed }
-
 /** Streams changes of the user's agents until `signal` aborts; the first event is empty and confirms the connection. */
 export async function followFleet(
-  { db, clock, changes }: FleetFollowDeps,
+  { db, clock, changes }: Base & { changes: ChangeFeed },
   ownerId: string,
   { send, signal }: EventStream,
 ): Promise<void> {
@@ -173,7 +175,7 @@ function toFigures({
   return { ...row, messagesToday: messages, costTodayUsd: toCostUsd({ costMicroUsd, unpricedCalls }) }
 }
 
-export type FleetChangeDeps = LifecycleDeps & DeleteDeps
+export type FleetChangeDeps = LifecycleDeps & TrashDeps & { runtimes: Runtimes; agentLocks: AgentLocks }
 
 /** Concurrent changes of one request. */
 const AT_ONCE = 4

@@ -16,18 +16,19 @@ export type FindFailing = () => Promise<Part[]>
  */
 const TIMES = { keptMs: 5000, patienceMs: 5000 }
 
-type ReadinessDeps = {
-  db: Db
-  clock: Clock
-  runtimes: Pick<Runtimes, 'choose' | 'runtimeOf' | 'listOpen'>
-  diskFloor: Pick<DiskFloor, 'isLow'>
-}
-
 /**
  * Creates the check of `/readyz`: the database accepts writes, every runtime in use answers, the disk is above its
  * reserve.
  */
-export function createReadiness(deps: ReadinessDeps, { keptMs, patienceMs } = TIMES): FindFailing {
+export function createReadiness(
+  deps: {
+    db: Db
+    clock: Clock
+    runtimes: Pick<Runtimes, 'choose' | 'runtimeOf' | 'listOpen'>
+    diskFloor: Pick<DiskFloor, 'isLow'>
+  },
+  { keptMs, patienceMs } = TIMES,
+): FindFailing {
   const checks: [Part, () => Promise<boolean>][] = [
     ['database', () => canWrite(deps)],
     ['runtime', () => isAnswering(deps.runtimes)],
@@ -55,13 +56,13 @@ function keepAnswer<Answer>(look: () => Promise<Answer>, keptMs: number): () => 
   }
 }
 
-async function canWrite(deps: ReadinessDeps): Promise<boolean> {
+async function canWrite(deps: { db: Db; clock: Clock }): Promise<boolean> {
   await tryWrite(deps)
   return true
 }
 
 /** Checks the runtime of new agents and every runtime that has agents. */
-async function isAnswering(runtimes: ReadinessDeps['runtimes']): Promise<boolean> {
+async function isAnswering(runtimes: Pick<Runtimes, 'choose' | 'runtimeOf' | 'listOpen'>): Promise<boolean> {
   const chosen = runtimes.runtimeOf({ runtime: await runtimes.choose() })
   const answers = await Promise.all([...new Set([chosen, ...runtimes.listOpen()])].map((each) => each.isAvailable()))
   return answers.every(Boolean)

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { AppError } from '../../../core/errors.ts'
 import { requireScope, type Scope } from '../../../core/scopes.ts'
 import type { SignedInUser } from '../../../http/env.ts'
-import { getLogHistory, type ReadDeps } from '../../agents/logs/read.ts'
+import type { LogViewers } from '../../agents/logs/read.ts'
+import { getLogHistory } from '../../agents/logs/read.ts'
 import { listAgents } from '../../agents/registry/agents.ts'
 import { listDailyUsage, type QueryDeps } from '../../ai/usage/queries.ts'
 import { talk } from '../../conversations/agent-messages/agent-api.ts'
@@ -12,7 +13,7 @@ import { openWorkspace, type WorkspaceDeps } from '../../web-tools/browse/worksp
 
 const MAX_TREE_DEPTH = 6
 
-export type McpToolDeps = ReadDeps & QueryDeps & ChatDeps & WorkspaceDeps
+export type McpToolDeps = QueryDeps & ChatDeps & WorkspaceDeps & { logViewers: LogViewers }
 
 /** The caller and the scopes of its key; empty `scopes` allow everything. */
 export type McpCaller = { user: SignedInUser; scopes: readonly string[]; signal: AbortSignal }

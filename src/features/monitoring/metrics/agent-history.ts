@@ -1,10 +1,11 @@
 import { and, asc, desc, eq, gte, type SQL, sql } from 'drizzle-orm'
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { addDays, type Clock, toDay } from '../../../core/clock.ts'
+import { addDays, toDay } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { type CostSum, NO_COST, toShownCost } from '../../ai/usage/costs.ts'
 import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
+import type { Base } from '../../base.ts'
 import { messageDays, messages } from '../../conversations/chat/tables.ts'
 import { round, toPercent } from './format.ts'
 import { listUsageDays } from './queries.ts'
@@ -31,7 +32,7 @@ const MAX_LINES = 20_000
 const NOTHING: Use = { messages: 0, failed: 0, calls: 0, tokens: 0, ...NO_COST }
 
 /** Returns load and usage of an agent per interval of `range`; null where nothing was measured. */
-export function getAgentHistory(deps: { db: Db; clock: Clock }, agent: AgentRow, range: Range): AgentHistory {
+export function getAgentHistory(deps: Base, agent: AgentRow, range: Range): AgentHistory {
   const { ms, loadMs, useMs } = PARTS[range]
   const now = deps.clock.now()
   const use = useMs === DAY_MS ? readDays(deps.db, agent, now, ms / DAY_MS) : readRows(deps.db, agent, now, ms, useMs)

@@ -1,16 +1,16 @@
 import { and, count, desc, eq, gte } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { containerHealth, type HealthDeps } from '../../agents/deployments/health.ts'
 import { findShownStatus } from '../../agents/registry/status.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { messages } from '../../conversations/chat/tables.ts'
 import { formatStats, NOT_MEASURED } from './format.ts'
 import { countQuestions } from './queries.ts'
 
-export type StatsDeps = HealthDeps & { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
+export type StatsDeps = HealthDeps & Base & { runtimes: Pick<Runtimes, 'runtimeOf'> }
 
 /** A starting agent must not delay the statistics. */
 const PROBE_MS = 2000

@@ -2,12 +2,13 @@ import { statfs } from 'node:fs/promises'
 import { and, asc, avg, count, desc, eq, gte, inArray, sql } from 'drizzle-orm'
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
-import { addDays, type Clock, toDay } from '../../../core/clock.ts'
+import { addDays, toDay } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { deploymentHistory } from '../../agents/operations/tables.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { usageLogs } from '../../ai/usage/tables.ts'
+import type { Base } from '../../base.ts'
 import { messageDays } from '../../conversations/chat/tables.ts'
 import { round, toPercent } from './format.ts'
 import { countByStatus, FRESH_MS } from './queries.ts'
@@ -15,15 +16,16 @@ import { hourOf } from './sample.ts'
 import type { HistoricalMetrics, HistoricalQuery, MetricPoint, PerformanceMetrics, PlatformMetrics } from './schemas.ts'
 import { agentMetricHours, agentMetrics, platformHours } from './tables.ts'
 
-export type PlatformMetricsDeps = { db: Db; clock: Clock; measureDisk: MeasureDisk }
-
 type Figures = PlatformMetrics['metrics']
 
 const DAYS = 30
 const MEGABYTE = 1024 * 1024
 
 /** Returns the metrics of the user's agents from stored rows. Values that were never measured are null. */
-export async function getPlatformMetrics(deps: PlatformMetricsDeps, user: SignedInUser): Promise<PlatformMetrics> {
+export async function getPlatformMetrics(
+  deps: Base & { measureDisk: MeasureDisk },
+  user: SignedInUser,
+): Promise<PlatformMetrics> {
   const now = deps.clock.now()
   return {
     metrics: {
@@ -140,7 +142,7 @@ async function readStorage(measureDisk: MeasureDisk): Promise<PlatformMetrics['m
 const MAX_CALLS = 5000
 
 /** Returns current load from the latest samples and the outcome of model calls in the last 24 hours. */
-export function getPerformance({ db, clock }: { db: Db; clock: Clock }, userId: string): PerformanceMetrics {
+export function getPerformance({ db, clock }: Base, userId: string): PerformanceMetrics {
   const now = clock.now()
   const calls = readCalls(db, userId, addDays(now, -1))
   return {
@@ -198,7 +200,7 @@ function toNumber(value: string | null | undefined): number | null {
   return value === null || value === undefined ? null : round(Number(value))
 }
 
-type MeasureDisk = () => Promise<{ usedBytes: number; totalBytes: number }>
+export type MeasureDisk = () => Promise<{ usedBytes: number; totalBytes: number }>
 
 export function createDiskProbe(dir: string): MeasureDisk {
   return async () => {
@@ -207,14 +209,12 @@ export function createDiskProbe(dir: string): MeasureDisk {
   }
 }
 
-export type HistoryDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
-
 const HOUR_MS = 3_600_000
 const HOURS: Readonly<Record<HistoricalQuery['range'], number>> = { '24h': 24, '7d': 7 * 24, '30d': 30 * 24 }
 
 /** Returns hourly metrics of all agents of a user; before the first sample, the current load. */
 export async function getHistory(
-  deps: HistoryDeps,
+  deps: Base & { runtimes: Pick<Runtimes, 'runtimeOf'> },
   userId: string,
   range: HistoricalQuery['range'],
 ): Promise<HistoricalMetrics> {
@@ -239,7 +239,7 @@ const hourSums = {
   errors: sumOf(agentMetricHours.errors),
 }
 
-function readHours({ db, clock }: HistoryDeps, userId: string, range: HistoricalQuery['range']): MetricPoint[] {
+function readHours({ db, clock }: Base, userId: string, range: HistoricalQuery['range']): MetricPoint[] {
   const first = new Date(hourOf(clock.now()).getTime() - (HOURS[range] - 1) * HOUR_MS)
   const rows = db
     .select(hourSums)
@@ -264,7 +264,10 @@ function toPoint(hour: Date, { measured, cpu, memory, messages, errors }: Sums):
   }
 }
 
-async function measureNow({ db, clock, runtimes }: HistoryDeps, userId: string): Promise<MetricPoint[]> {
+async function measureNow(
+  { db, clock, runtimes }: Base & { runtimes: Pick<Runtimes, 'runtimeOf'> },
+  userId: string,
+): Promise<MetricPoint[]> {
   const running = db
     .select({ id: agents.id, runtime: agents.runtime })
     .from(agents)

@@ -1,11 +1,11 @@
 import { and, count, desc, eq, gte, inArray, max, type SQL, sql } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import { users } from '../../accounts/users/tables.ts'
 import type { AgentStatus } from '../../agents/registry/schemas.ts'
 import { shownStatus } from '../../agents/registry/status.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
+import type { Base } from '../../base.ts'
 import { messageDays } from '../../conversations/chat/tables.ts'
 import { agentMetrics } from './tables.ts'
 
@@ -125,7 +125,7 @@ type AgentLoad = { cpuPercent: number; memoryPercent: number }
 export const FRESH_MS = 5 * 60_000
 
 /** Returns the latest load of each agent that was measured within five minutes. */
-export function findLatestLoads(deps: { db: Db; clock: Clock }, agentIds: string[]): Map<string, AgentLoad> {
+export function findLatestLoads(deps: Base, agentIds: string[]): Map<string, AgentLoad> {
   const since = new Date(deps.clock.now().getTime() - FRESH_MS)
   const samples = readNewestSamples(deps.db, agentIds, since)
   return new Map(samples.map((sample) => [sample.agentId, toLoad(sample)]))

@@ -1,5 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { Hono, type MiddlewareHandler } from 'hono'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
@@ -8,15 +9,11 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
+import type { Base } from '../../base.ts'
 import { getAgentHistory } from './agent-history.ts'
 import { findAgentStats, type StatsDeps } from './agent-stats.ts'
-import {
-  getHistory,
-  getPerformance,
-  getPlatformMetrics,
-  type HistoryDeps,
-  type PlatformMetricsDeps,
-} from './platform.ts'
+import type { MeasureDisk } from './platform.ts'
+import { getHistory, getPerformance, getPlatformMetrics } from './platform.ts'
 import {
   AgentHistory,
   AgentHistoryQuery,
@@ -30,7 +27,7 @@ import {
 import { getSummary } from './summary.ts'
 
 /** Metrics of the signed-in user's agents. */
-export function metricsWeb(deps: PlatformMetricsDeps & { guards: Guards }) {
+export function metricsWeb(deps: Base & { measureDisk: MeasureDisk; guards: Guards }) {
   const app = new Hono<WebEnv>()
 
   app.get(
@@ -54,7 +51,9 @@ export function metricsWeb(deps: PlatformMetricsDeps & { guards: Guards }) {
 }
 
 /** Metrics of one user's agents, behind the internal key. */
-export function metricsBackend(deps: HistoryDeps & { internalKey: MiddlewareHandler<BackendEnv> }) {
+export function metricsBackend(
+  deps: Base & { runtimes: Pick<Runtimes, 'runtimeOf'>; internalKey: MiddlewareHandler<BackendEnv> },
+) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps
 

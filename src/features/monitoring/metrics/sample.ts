@@ -1,7 +1,7 @@
 import { and, count, desc, eq, gt, inArray, isNotNull, lt, max, sql } from 'drizzle-orm'
 import type { RuntimeStats } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
-import { addDays, type Clock } from '../../../core/clock.ts'
+import { addDays } from '../../../core/clock.ts'
 import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
 import { AppError } from '../../../core/errors.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
@@ -9,11 +9,10 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { messages } from '../../conversations/chat/tables.ts'
 import { toPercent } from './format.ts'
 import { agentMetricHours, agentMetrics, platformHours } from './tables.ts'
-
-type SampleDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
 
 /** Concurrent measurements: an engine takes a second or two for each. */
 const ASKED_AT_ONCE = 10
@@ -33,7 +32,10 @@ type Counts = { messages: number; errors: number }
  * Measures every agent that should run and stores the result with the messages since the previous sample.
  * An agent whose engine does not answer counts neither as up nor as down.
  */
-export async function sampleAgents(deps: SampleDeps, signal?: AbortSignal): Promise<void> {
+export async function sampleAgents(
+  deps: Base & { runtimes: Pick<Runtimes, 'runtimeOf'> },
+  signal?: AbortSignal,
+): Promise<void> {
   const shouldRun = and(inArray(agents.status, ['running', 'error', 'unknown']), isNotNull(agents.port))
   const asked = deps.db.select({ id: agents.id, runtime: agents.runtime }).from(agents).where(shouldRun).all()
   const samples: Sample[] = []
@@ -46,7 +48,7 @@ export async function sampleAgents(deps: SampleDeps, signal?: AbortSignal): Prom
 }
 
 async function measure(
-  runtimes: SampleDeps['runtimes'],
+  runtimes: Pick<Runtimes, 'runtimeOf'>,
   agent: Pick<AgentRow, 'id' | 'runtime'>,
 ): Promise<Sample | null> {
   const agentId = agent.id
@@ -160,6 +162,6 @@ export function hourOf(time: Date): Date {
 
 const SAMPLE_MS = 60_000
 
-export function sampleJob(deps: SampleDeps): RepeatingJob {
+export function sampleJob(deps: Base & { runtimes: Pick<Runtimes, 'runtimeOf'> }): RepeatingJob {
   return { name: 'metrics.sample', everyMs: SAMPLE_MS, run: (signal) => sampleAgents(deps, signal) }
 }

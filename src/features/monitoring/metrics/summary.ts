@@ -1,7 +1,7 @@
 import { and, count, eq, gt, gte, like, lt, or, type SQL, sql } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
+import type { Base } from '../../base.ts'
 import { ledgerAccounts, ledgerEntries, ledgerLines } from '../../payments/ledger/tables.ts'
 import { escrows } from '../../payments/settlement/tables.ts'
 import { installedSkills } from '../../payments/skills/tables.ts'
@@ -12,7 +12,7 @@ const DETAIL =
   'Null fields are listed in degraded: audiences and listeners are not recorded, and growth from nothing has no percentage.'
 
 /** Computes the summary from the ledger, the bookings and the installed skills of a user. */
-export function getSummary({ db, clock }: { db: Db; clock: Clock }, userId: string): MetricsSummary {
+export function getSummary({ db, clock }: Base, userId: string): MetricsSummary {
   const now = clock.now()
   const figures = {
     revenue: readRevenue(db, userId, now),

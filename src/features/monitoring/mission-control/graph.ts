@@ -1,17 +1,14 @@
 import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
-import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { type AgentAddresses, toUrl } from '../../agents/registry/address.ts'
 import { listAgents } from '../../agents/registry/agents.ts'
 import { toShownStatus } from '../../agents/registry/status.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { listTeams, type Team } from '../../conversations/swarms/runs.ts'
 import { findLatestLoads } from '../metrics/queries.ts'
 import type { FleetEdge, FleetGraph, FleetNode } from './schemas.ts'
-
-export type GraphDeps = { db: Db; clock: Clock; log: Log; addresses: AgentAddresses; appUrl: string }
 
 const CENTER = { x: 400, y: 300 }
 const RADIUS = 200
@@ -29,7 +26,10 @@ const PLACEHOLDER: FleetNode = {
 }
 
 /** Returns the user's agents and their collaborations. Never fails: `degraded` when the rows cannot be read. */
-export function getFleetGraph(deps: GraphDeps, user: SignedInUser | null): FleetGraph {
+export function getFleetGraph(
+  deps: Base & { addresses: AgentAddresses; appUrl: string },
+  user: SignedInUser | null,
+): FleetGraph {
   if (!user) return toGraph(deps, [PLACEHOLDER], [], { source: 'unauthenticated' })
   try {
     const agents = listAgents(deps.db, { kind: 'user', user }).toReversed()
@@ -43,7 +43,7 @@ export function getFleetGraph(deps: GraphDeps, user: SignedInUser | null): Fleet
   }
 }
 
-function listNodes(deps: GraphDeps, agents: AgentRow[], teams: Team[]): FleetNode[] {
+function listNodes(deps: Base & { addresses: AgentAddresses }, agents: AgentRow[], teams: Team[]): FleetNode[] {
   const ids = agents.map(({ id }) => id)
   const loads = findLatestLoads(deps, ids)
   return agents.map((agent, index) => ({
@@ -84,7 +84,7 @@ function listPairs(members: string[], summarizer: string | null): [from: string,
 }
 
 function toNode(
-  deps: GraphDeps,
+  deps: { clock: Clock; addresses: AgentAddresses },
   agent: AgentRow,
   role: FleetNode['role'],
   index: number,
@@ -121,7 +121,7 @@ function placeOf(index: number): { x: number; y: number } {
 }
 
 function toGraph(
-  deps: GraphDeps,
+  deps: { clock: Clock; appUrl: string },
   nodes: FleetNode[],
   edges: FleetEdge[],
   why: Pick<FleetGraph, 'source' | 'degraded' | 'detail'>,

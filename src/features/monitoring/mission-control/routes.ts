@@ -1,7 +1,6 @@
 import { and, desc, eq, or, type SQL } from 'drizzle-orm'
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { Hono } from 'hono'
-import type { Clock } from '../../../core/clock.ts'
 import { formatMicroUsd, toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
@@ -9,6 +8,7 @@ import type { BackendEnv, Principal, WebEnv } from '../../../http/env.ts'
 import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../http/internal-key.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import type { AgentAddresses } from '../../agents/registry/address.ts'
 import { toBackendStatus } from '../../agents/registry/status.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { toCostUsd } from '../../ai/usage/costs.ts'
@@ -16,10 +16,11 @@ import { wholeSpan } from '../../ai/usage/day-slices.ts'
 import { sumCostByAgent } from '../../ai/usage/queries.ts'
 import type { UsageRecorder } from '../../ai/usage/recorder.ts'
 import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
+import type { Base } from '../../base.ts'
 import { listTeams } from '../../conversations/swarms/runs.ts'
 import { bookings, events } from '../../payments/underground/tables.ts'
 import { type CallRow, listNewestCalls } from '../metrics/queries.ts'
-import { type GraphDeps, getFleetGraph, listEdges } from './graph.ts'
+import { getFleetGraph, listEdges } from './graph.ts'
 import {
   BackendBookings,
   BackendCosts,
@@ -35,7 +36,9 @@ import { getFleetCosts, listBookings, listTraces } from './service.ts'
 
 /** The signed-in user's fleet; anonymous visitors get an empty one. */
 export function missionControlWeb(
-  deps: GraphDeps & {
+  deps: Base & {
+    addresses: AgentAddresses
+    appUrl: string
     plansArePaid: boolean
     guards: Guards
     usage: Pick<UsageRecorder, 'flush'>
@@ -104,12 +107,9 @@ const MAX_TRACES = 50
 const MAX_BOOKINGS = 50
 
 /** The fleet for other services: of one user or, for the operator, of all. A wrong key is 401 here instead of 403. */
-export function missionControlBackend(deps: {
-  db: Db
-  clock: Clock
-  internalKey: InternalKeyGuard
-  usage: Pick<UsageRecorder, 'flush'>
-}) {
+export function missionControlBackend(
+  deps: Base & { internalKey: InternalKeyGuard; usage: Pick<UsageRecorder, 'flush'> },
+) {
   const app = new Hono<BackendEnv>()
   const { db } = deps
   const guard = refuseWrongKeyAsUnauthorized(deps.internalKey)
@@ -224,7 +224,7 @@ function toCallTrace(call: CallRow) {
   }
 }
 
-async function listCosts({ db, clock }: { db: Db; clock: Clock }, condition: SQL | undefined) {
+async function listCosts({ db, clock }: Base, condition: SQL | undefined) {
   const spent = await sumCostByAgent(db, wholeSpan(db, condition, clock.now()), condition)
   return [...spent]
     .sort(([, one], [, other]) => other.costMicroUsd - one.costMicroUsd)

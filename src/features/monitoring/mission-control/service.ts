@@ -1,5 +1,4 @@
 import { and, desc, eq } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
@@ -11,6 +10,7 @@ import { addCosts, NO_COST, toCostUsd, toMissing } from '../../ai/usage/costs.ts
 import { wholeSpan } from '../../ai/usage/day-slices.ts'
 import { sumCostByAgent } from '../../ai/usage/queries.ts'
 import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
+import type { Base } from '../../base.ts'
 import { type CallRow, findAgentNames, listNewestCalls } from '../metrics/queries.ts'
 import type { Bookings, FleetCosts, Trace } from './schemas.ts'
 
@@ -38,7 +38,7 @@ const NOTHING: FleetCosts = { costs: [], totalSpend: 0, managedAiCost: 0, coordi
 
 /** Returns the usage of the user's agents from daily sums, and the price of the plan where plans are sold. */
 export async function getFleetCosts(
-  { db, clock, plansArePaid }: { db: Db; clock: Clock; plansArePaid: boolean },
+  { db, clock, plansArePaid }: Base & { plansArePaid: boolean },
   user: SignedInUser | null,
 ): Promise<FleetCosts> {
   if (!user) return NOTHING

@@ -1,7 +1,6 @@
 import { and, desc, eq, inArray, isNull, max } from 'drizzle-orm'
 import { type Inspection, RUNTIMES, type RuntimeName } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
 import { AppError } from '../../../core/errors.ts'
 import { VERSION } from '../../../core/version.ts'
@@ -11,13 +10,12 @@ import type { ImageRules } from '../../agents/operations/images.ts'
 import { deploymentHistory, isOfNewVersion } from '../../agents/operations/tables.ts'
 import { getAgent, ownedBy } from '../../agents/registry/agents.ts'
 import { type AgentRow, agents, hasKnownVersion } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { formatStats, formatUpFor } from '../metrics/format.ts'
 import type { RuntimeInstance, RuntimeInstanceStats, RuntimeVersion } from './schemas.ts'
 
 /** `imageRules.image` is the image of new containers. */
-export type RuntimeDeps = {
-  db: Db
-  clock: Clock
+export type RuntimeDeps = Base & {
   runtimes: Pick<Runtimes, 'runtimeOf' | 'choose'>
   imageRules: Pick<ImageRules, 'image'>
 }

@@ -1,5 +1,4 @@
 import { eq, or } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
@@ -7,6 +6,7 @@ import { recordAudit } from '../../accounts/audit/audit.ts'
 import { findPlan, type PlanName } from '../../accounts/plans/plans.ts'
 import { type UserRow, users } from '../../accounts/users/tables.ts'
 import { sizeOf } from '../../agents/registry/limits.ts'
+import type { Base } from '../../base.ts'
 import { cardCustomers } from '../cards/tables.ts'
 import type { DeployedSubscription, DeploySubscriptionRequest } from './schemas.ts'
 
@@ -29,7 +29,7 @@ const PLAN_OF_TIER: Readonly<Record<string, PlanName>> = {
  * @throws AppError `invalid`, `not_found`.
  */
 export async function deploySubscription(
-  deps: { db: Db; clock: Clock },
+  deps: Base,
   { tier, customerId, stripeCustomerId, subscriptionId }: DeploySubscriptionRequest,
 ): Promise<DeployedSubscription> {
   const customer = customerId || stripeCustomerId

@@ -1,7 +1,6 @@
 import { Hono } from 'hono'
-import type { Clock } from '../../../core/clock.ts'
+import type { Cards } from '../../../adapters/payments/cards.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, SignedInUser, WebEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
@@ -9,14 +8,11 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { isPlanName, type PlanName } from '../../accounts/plans/plans.ts'
 import type { SignUp } from '../../accounts/registration/register.ts'
-import {
-  type CheckoutDeps,
-  changePlan,
-  openPortal,
-  setEnding,
-  startCreditCheckout,
-  startPlanCheckout,
-} from '../cards/checkout.ts'
+import type { StorageQuota } from '../../agents/storage/quota.ts'
+import type { OwnKeys } from '../../ai/own-keys/own-keys.ts'
+import type { RunningSums } from '../../ai/usage/quota.ts'
+import type { Base } from '../../base.ts'
+import { changePlan, openPortal, setEnding, startCreditCheckout, startPlanCheckout } from '../cards/checkout.ts'
 import { CREDIT_PACKS, requireCreditPack } from '../cards/prices.ts'
 import { deploySubscription } from './deploy.ts'
 import {
@@ -27,9 +23,17 @@ import {
   DeploySubscriptionRequest,
   PlanList,
 } from './schemas.ts'
-import { listPlans, type ShowBillingDeps, showBilling, toMonthUsage } from './show.ts'
+import { listPlans, showBilling, toMonthUsage } from './show.ts'
 
-type BillingWebDeps = CheckoutDeps & ShowBillingDeps & { guards: Guards; signUp: SignUp }
+type BillingWebDeps = Base & {
+  cards: Cards
+  appUrl: string
+  ownKeys: OwnKeys
+  userSums: RunningSums
+  storage: Pick<StorageQuota, 'read'>
+  guards: Guards
+  signUp: SignUp
+}
 
 /** Plan, usage, cards and own provider keys of the signed-in user. */
 export function billingWeb(deps: BillingWebDeps) {
@@ -114,7 +118,7 @@ function requirePlan(plan: string): PlanName {
 }
 
 /** Subscriptions that the operator activates. */
-export function billingBackend(deps: { db: Db; clock: Clock; internalKey: InternalKeyGuard }) {
+export function billingBackend(deps: Base & { internalKey: InternalKeyGuard }) {
   const app = new Hono<BackendEnv>()
   app.post(
     '/api/subscriptions/deploy',

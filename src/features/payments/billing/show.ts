@@ -10,6 +10,7 @@ import { users } from '../../accounts/users/tables.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
 import type { OwnKeys } from '../../ai/own-keys/own-keys.ts'
 import type { RunningSums } from '../../ai/usage/quota.ts'
+import type { Base } from '../../base.ts'
 import { CREDIT_PACKS, STORAGE_UPGRADE } from '../cards/prices.ts'
 import { listSubscriptions } from '../cards/subscriptions.ts'
 import { type CardSubscriptionRow, cardCustomers } from '../cards/tables.ts'
@@ -18,20 +19,19 @@ import { readCredits } from '../ledger/credits.ts'
 import { readBalance } from '../ledger/post.ts'
 import type { Billing, PlanList, Subscription } from './schemas.ts'
 
-export type ShowBillingDeps = {
-  db: Db
-  clock: Clock
-  ownKeys: OwnKeys
-  userSums: RunningSums
-  storage: Pick<StorageQuota, 'read'>
-  cards: Pick<Cards, 'isConfigured'>
-}
-
 const GIGABYTE = 1024 ** 3
 const PENCE = 100
 
 /** Returns the contents of the billing page. */
-export function showBilling(deps: ShowBillingDeps, user: SignedInUser): Billing {
+export function showBilling(
+  deps: Base & {
+    ownKeys: OwnKeys
+    userSums: RunningSums
+    storage: Pick<StorageQuota, 'read'>
+    cards: Pick<Cards, 'isConfigured'>
+  },
+  user: SignedInUser,
+): Billing {
   const { db } = deps
   const providers = deps.ownKeys.listProviders(user.id)
   return {
@@ -76,7 +76,7 @@ export function listPlans({
 
 /** Returns the tokens of the plan this month (UTC); null when unlimited. */
 export function toMonthUsage(
-  deps: Pick<ShowBillingDeps, 'db' | 'clock' | 'userSums'>,
+  deps: { db: Db; clock: Clock; userSums: RunningSums },
   user: SignedInUser,
 ): Billing['usage'] {
   const limit = planInForce(deps.db, user).tokensPerMonth

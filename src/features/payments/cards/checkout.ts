@@ -7,12 +7,11 @@ import { countRows } from '../../../db/count-rows.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import type { PlanName } from '../../accounts/plans/plans.ts'
+import type { Base } from '../../base.ts'
 import { receipts } from '../receipts/tables.ts'
 import { CREDIT_PACKS, type CreditPack, priceOfPack, priceOfPlan, STORAGE_UPGRADE } from './prices.ts'
 import { listSubscriptions } from './subscriptions.ts'
 import { type CardSubscriptionRow, cardCustomers, cardSubscriptions } from './tables.ts'
-
-export type CheckoutDeps = { db: Db; clock: Clock; cards: Cards; appUrl: string }
 
 /** Repeated requests within this time open the same checkout page. */
 const SAME_WISH_MS = 600_000
@@ -22,7 +21,11 @@ const SAME_WISH_MS = 600_000
  * @returns the URL of the page.
  * @throws AppError `conflict` ALREADY_SUBSCRIBED when the user already pays for a plan, and as `Cards`.
  */
-export async function startPlanCheckout(deps: CheckoutDeps, user: SignedInUser, plan: PlanName): Promise<string> {
+export async function startPlanCheckout(
+  deps: Base & { cards: Cards; appUrl: string },
+  user: SignedInUser,
+  plan: PlanName,
+): Promise<string> {
   if (findPlanSubscription(deps.db, user.id)) {
     const message = 'You have a plan that is paid by card: change it on the billing page'
     throw new AppError('conflict', message, { code: 'ALREADY_SUBSCRIBED' })
@@ -33,7 +36,11 @@ export async function startPlanCheckout(deps: CheckoutDeps, user: SignedInUser, 
 }
 
 /** Opens a checkout page for a credit pack, as `startPlanCheckout` does. */
-export async function startCreditCheckout(deps: CheckoutDeps, user: SignedInUser, pack: CreditPack): Promise<string> {
+export async function startCreditCheckout(
+  deps: Base & { cards: Cards; appUrl: string },
+  user: SignedInUser,
+  pack: CreditPack,
+): Promise<string> {
   const name = `${CREDIT_PACKS[pack].credits} credits`
   const product = { name, currency: 'usd', minorUnits: priceOfPack(pack).minorUnits, isMonthly: false } as const
   const successPath = '/billing?paid=1&session_id={CHECKOUT_SESSION_ID}'
@@ -41,7 +48,10 @@ export async function startCreditCheckout(deps: CheckoutDeps, user: SignedInUser
 }
 
 /** Opens a checkout page for 50 GB of storage, as `startPlanCheckout` does. */
-export async function startStorageCheckout(deps: CheckoutDeps, user: SignedInUser): Promise<string> {
+export async function startStorageCheckout(
+  deps: Base & { cards: Cards; appUrl: string },
+  user: SignedInUser,
+): Promise<string> {
   const { minorUnits } = STORAGE_UPGRADE
   const product = { name: 'Storage, 50 GB', currency: 'gbp', minorUnits, isMonthly: true } as const
   const successPath = '/billing?paid=1&session_id={CHECKOUT_SESSION_ID}'
@@ -49,20 +59,25 @@ export async function startStorageCheckout(deps: CheckoutDeps, user: SignedInUse
 }
 
 /** Opens the page where the user changes the card. @throws AppError `not_found` when the user never paid by card. */
-export async function openPortal(deps: CheckoutDeps, userId: string): Promise<string> {
+export async function openPortal(deps: { db: Db; cards: Cards; appUrl: string }, userId: string): Promise<string> {
   const customerId = findCustomer(deps.db, userId)
   if (customerId === null) throw new AppError('not_found', 'You have not paid by card yet')
   return deps.cards.createPortal(customerId, `${deps.appUrl}/billing`)
 }
 
 /** Cancels a subscription at the end of the paid period, or resumes it. @throws AppError `not_found`. */
-export async function setEnding(deps: CheckoutDeps, userId: string, id: string | undefined, isEnding: boolean) {
+export async function setEnding(
+  deps: { db: Db; cards: Cards },
+  userId: string,
+  id: string | undefined,
+  isEnding: boolean,
+) {
   const { id: subscriptionId } = getSubscription(deps.db, userId, id)
   await deps.cards.setEnding(subscriptionId, isEnding)
 }
 
 /** Changes the plan of a card subscription. @throws AppError `not_found` without one, `conflict` for the same plan. */
-export async function changePlan(deps: CheckoutDeps, userId: string, plan: PlanName): Promise<void> {
+export async function changePlan(deps: Base & { cards: Cards }, userId: string, plan: PlanName): Promise<void> {
   const subscription = findPlanSubscription(deps.db, userId)
   if (!subscription) throw new AppError('not_found', 'You have no plan that is paid by card')
   if (subscription.plan === plan) throw new AppError('conflict', 'You have this plan already')
@@ -94,7 +109,7 @@ function getSubscription(db: Db, userId: string, id: string | undefined): CardSu
 }
 
 function openCheckout(
-  deps: CheckoutDeps,
+  deps: Base & { cards: Cards; appUrl: string },
   user: SignedInUser,
   wish: Pick<Checkout, 'product' | 'tags'> & { successPath: string },
 ): Promise<string> {
@@ -115,6 +130,6 @@ function countPaid(db: Db, userId: string): number {
   return ofReceipts + countRows(db, cardSubscriptions, eq(cardSubscriptions.userId, userId))
 }
 
-function toAttempt({ clock }: Pick<CheckoutDeps, 'clock'>, wish: string): string {
+function toAttempt({ clock }: { clock: Clock }, wish: string): string {
   return `stead-${sha256(`${wish}:${Math.floor(clock.now().getTime() / SAME_WISH_MS)}`)}`
 }

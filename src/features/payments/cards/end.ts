@@ -1,12 +1,12 @@
 import { and, desc, eq, isNull, ne } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Cards } from '../../../adapters/payments/cards.ts'
-import type { Clock } from '../../../core/clock.ts'
 import type { Tx } from '../../../db/open.ts'
 import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import { enqueueMail } from '../../accounts/notifications/send-mail.ts'
 import type { UserRow } from '../../accounts/users/tables.ts'
+import type { Base } from '../../base.ts'
 import { priceOfPlan } from './prices.ts'
 import { type CardSubscriptionRow, cardSubscriptions } from './tables.ts'
 
@@ -40,7 +40,7 @@ const END_DUPLICATE_JOB = 'cards.end-duplicate'
  * Ends duplicate plans: two open checkout pages can both be paid. Keeps the most expensive renewing plan, the newest of
  * equals, and queues the end of the others in the same transaction.
  */
-export function replaceDuplicates(tx: Tx, deps: { clock: Clock; enqueue: Enqueue }, user: UserRow): void {
+export function replaceDuplicates(tx: Tx, deps: Base, user: UserRow): void {
   const [kept, ...others] = listRenewedPlans(tx, user.id).sort((one, other) => priceOf(other) - priceOf(one))
   if (!kept) return
   for (const { id, plan } of others) {

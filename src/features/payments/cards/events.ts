@@ -1,14 +1,16 @@
 import { eq, lt } from 'drizzle-orm'
 import type { ZodType } from 'zod'
 import type { CardEvent } from '../../../adapters/payments/cards.ts'
+import type { Clock } from '../../../core/clock.ts'
 import { addDays } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
-import type { Tx } from '../../../db/open.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { creditReferral } from '../../accounts/referrals/referrals.ts'
 import { users } from '../../accounts/users/tables.ts'
+import type { Base } from '../../base.ts'
 import { creditsOf, platformAccount } from '../ledger/accounts.ts'
 import { createGrantCredits } from '../ledger/credits.ts'
 import { type LedgerMovement, post, readBalance } from '../ledger/post.ts'
@@ -16,7 +18,7 @@ import { type NewReceipt, noteRefund, writeReceipt } from '../receipts/receipts.
 import { receipts } from '../receipts/tables.ts'
 import { CREDIT_PACKS, MICROS_PER_MINOR_UNIT, priceOfPack, requireCreditPack } from './prices.ts'
 import { InvoiceEvent, RefundEvent, SessionEvent, SubscriptionEvent } from './schemas.ts'
-import { applySubscription, type SubscriptionDeps, saveCustomer } from './subscriptions.ts'
+import { applySubscription, saveCustomer } from './subscriptions.ts'
 import { cardCustomers, cardEvents, cardSubscriptions } from './tables.ts'
 
 const DAY_MS = 86_400_000
@@ -27,7 +29,7 @@ const DAYS_KEPT = 30
  * Processes an event of the card service once; its outcome is stored in the same transaction.
  * @returns the outcome, of this or of an earlier delivery. @throws AppError `invalid` for an unexpected payload.
  */
-export function receiveCardEvent(deps: SubscriptionDeps, event: CardEvent): Promise<string> {
+export function receiveCardEvent(deps: Base & { cardGraceDays: number }, event: CardEvent): Promise<string> {
   return write(deps.db, (tx) => {
     const earlier = tx.select().from(cardEvents).where(eq(cardEvents.id, event.id)).get()
     if (earlier) return earlier.outcome
@@ -37,7 +39,7 @@ export function receiveCardEvent(deps: SubscriptionDeps, event: CardEvent): Prom
   })
 }
 
-function applyCardEvent(tx: Tx, deps: SubscriptionDeps, event: CardEvent): string {
+function applyCardEvent(tx: Tx, deps: Base & { cardGraceDays: number }, event: CardEvent): string {
   const { type, data, createdAt: at } = event
   switch (type) {
     case 'checkout.session.completed':
@@ -59,7 +61,7 @@ function applyCardEvent(tx: Tx, deps: SubscriptionDeps, event: CardEvent): strin
 }
 
 /** Grants paid credits. Subscriptions have events of their own. */
-function applyCheckout(tx: Tx, deps: SubscriptionDeps, session: SessionEvent): string {
+function applyCheckout(tx: Tx, deps: { clock: Clock }, session: SessionEvent): string {
   const { userId = '' } = session.metadata
   const user = tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()
   if (!user) return 'unknown user'
@@ -90,7 +92,7 @@ type CardPayment = {
 }
 
 /** Posts a card payment, credited as `lines` says, and writes its receipt. */
-function postCardPayment(tx: Tx, deps: SubscriptionDeps, { receipt, lines }: CardPayment): void {
+function postCardPayment(tx: Tx, deps: { clock: Clock }, { receipt, lines }: CardPayment): void {
   const { cause, what, amountMicros, currency } = receipt
   const paid = { account: platformAccount('cards', currency), amount: -amountMicros }
   post(tx, deps, { cause, memo: `${what}, paid by card`, lines: [paid, ...lines] })
@@ -103,7 +105,7 @@ function isCustomer(tx: Tx, userId: string): boolean {
 }
 
 /** Posts the income of a subscription. */
-function applyInvoice(tx: Tx, deps: SubscriptionDeps, invoice: InvoiceEvent): string {
+function applyInvoice(tx: Tx, deps: { clock: Clock }, invoice: InvoiceEvent): string {
   if (invoice.subscription === null || invoice.amount_paid === 0) return 'of no interest'
   if (invoice.currency !== 'gbp') return 'not a price of ours'
   const known = tx.select().from(cardSubscriptions).where(eq(cardSubscriptions.id, invoice.subscription)).get()
@@ -122,7 +124,7 @@ function applyInvoice(tx: Tx, deps: SubscriptionDeps, invoice: InvoiceEvent): st
 }
 
 /** Takes back credits after a refund, at most the balance; the operator bears the rest. */
-function applyRefund(tx: Tx, deps: SubscriptionDeps, charge: RefundEvent): string {
+function applyRefund(tx: Tx, deps: { clock: Clock }, charge: RefundEvent): string {
   const paidBy = `stripe:${charge.payment_intent ?? charge.id}`
   const receipt = tx.select().from(receipts).where(eq(receipts.cause, paidBy)).get()
   if (!receipt || receipt.userId === null || receipt.currency !== 'USD') return 'of no interest'
@@ -151,7 +153,7 @@ function parse<T>(schema: ZodType<T>, data: unknown): T {
 }
 
 /** Deletes events that are too old to be repeated. */
-export function cardEventsJob(deps: Pick<SubscriptionDeps, 'db' | 'clock'>): RepeatingJob {
+export function cardEventsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
   return {
     name: 'cards.forget',
     everyMs: DAY_MS,

@@ -1,19 +1,19 @@
 import { type Context, Hono } from 'hono'
+import type { Cards } from '../../../adapters/payments/cards.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
 import { receiveBytes } from '../../../http/bodies/body.ts'
 import { endpoint, Received, type RouteOptions } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { findPlan, isPlanName } from '../../accounts/plans/plans.ts'
-import { type CheckoutDeps, startCreditCheckout, startPlanCheckout, startStorageCheckout } from './checkout.ts'
+import type { Base } from '../../base.ts'
+import { startCreditCheckout, startPlanCheckout, startStorageCheckout } from './checkout.ts'
 import { receiveCardEvent } from './events.ts'
 import { requireCreditPack } from './prices.ts'
 import { PaymentPage } from './schemas.ts'
-import type { SubscriptionDeps } from './subscriptions.ts'
 
 /** Checkout pages and the webhook of the card service. Prices come from the server, never from the caller. */
-export function cardsWeb(deps: CheckoutDeps & SubscriptionDeps & { log: Log; guards: Guards }) {
+export function cardsWeb(deps: Base & { cards: Cards; appUrl: string; cardGraceDays: number; guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
   const leadsToPay: RouteOptions = { scope: 'payments' }

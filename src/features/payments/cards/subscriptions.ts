@@ -1,5 +1,6 @@
 import { and, desc, eq, inArray, isNotNull, lte, ne } from 'drizzle-orm'
-import { addDays, type Clock } from '../../../core/clock.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { addDays } from '../../../core/clock.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
@@ -9,12 +10,11 @@ import { enqueueMail } from '../../accounts/notifications/send-mail.ts'
 import { PLANS } from '../../accounts/plans/plans.ts'
 import { type UserRow, users } from '../../accounts/users/tables.ts'
 import { setGrantedStorage } from '../../agents/storage/quota.ts'
+import type { Base } from '../../base.ts'
 import { replaceDuplicates } from './end.ts'
 import { findPlanByPrice, STORAGE_UPGRADE } from './prices.ts'
 import type { SubscriptionEvent } from './schemas.ts'
 import { type CardSubscriptionRow, cardCustomers, cardSubscriptions } from './tables.ts'
-
-export type SubscriptionDeps = { db: Db; clock: Clock; enqueue: Enqueue; cardGraceDays: number }
 
 const HOUR_MS = 3_600_000
 /** Subscription states of the card service that count as paid, and the one in which it retries the charge. */
@@ -30,7 +30,7 @@ const NOT_BEGUN = ['incomplete', 'incomplete_expired']
  */
 export function applySubscription(
   tx: Tx,
-  deps: SubscriptionDeps,
+  deps: Base & { cardGraceDays: number },
   event: SubscriptionEvent,
   { type, at }: { type: string; at: Date },
 ): string {
@@ -77,7 +77,7 @@ function toTerms({ metadata, currency, minorUnits }: SubscriptionEvent, known: C
 }
 
 function toGrace(
-  { cardGraceDays }: SubscriptionDeps,
+  { cardGraceDays }: { cardGraceDays: number },
   known: CardSubscriptionRow | undefined,
   state: CardSubscriptionRow['state'],
   at: Date,
@@ -93,7 +93,7 @@ type Applied = Pick<
   'purpose' | 'plan' | 'pastDueSince' | 'graceEndsAt' | 'state' | 'userId' | 'lastEventAt'
 >
 
-function saveSubscription(tx: Tx, { clock }: SubscriptionDeps, event: SubscriptionEvent, applied: Applied): void {
+function saveSubscription(tx: Tx, { clock }: { clock: Clock }, event: SubscriptionEvent, applied: Applied): void {
   const { userId, ...columns } = applied
   const row = {
     ...columns,
@@ -121,7 +121,7 @@ export function saveCustomer(tx: Tx, userId: string, customerId: string, created
 
 function mailAboutChange(
   tx: Tx,
-  { enqueue }: SubscriptionDeps,
+  { enqueue }: { enqueue: Enqueue },
   user: UserRow,
   { before, after }: { before: CardSubscriptionRow['state'] | undefined; after: CardSubscriptionRow['state'] },
 ): void {
@@ -137,7 +137,7 @@ function mailAboutChange(
  * Sets the user's plan and storage to what their cards pay for. A plan set by an administrator or on the command line
  * is kept when no subscription pays.
  */
-function settleRights(tx: Tx, { clock }: Pick<SubscriptionDeps, 'clock'>, user: UserRow): void {
+function settleRights(tx: Tx, { clock }: { clock: Clock }, user: UserRow): void {
   const now = clock.now()
   const all = tx
     .select()
@@ -198,11 +198,11 @@ export function listSubscriptions(db: Db, userId: string): CardSubscriptionRow[]
 }
 
 /** Takes plan and storage from users whose grace period ended, and mails them. */
-export function cardGraceJob(deps: SubscriptionDeps): RepeatingJob {
+export function cardGraceJob(deps: Base): RepeatingJob {
   return { name: 'cards.grace', everyMs: HOUR_MS, run: () => endGraces(deps) }
 }
 
-export async function endGraces(deps: SubscriptionDeps): Promise<void> {
+export async function endGraces(deps: Base): Promise<void> {
   const isOver = and(isNotNull(cardSubscriptions.graceEndsAt), lte(cardSubscriptions.graceEndsAt, deps.clock.now()))
   const over = deps.db.select({ id: cardSubscriptions.id }).from(cardSubscriptions).where(isOver).all()
   if (over.length === 0) return
@@ -217,7 +217,7 @@ export async function endGraces(deps: SubscriptionDeps): Promise<void> {
   })
 }
 
-function endGrace(tx: Tx, deps: SubscriptionDeps, { id, userId }: CardSubscriptionRow): void {
+function endGrace(tx: Tx, deps: Base, { id, userId }: CardSubscriptionRow): void {
   // It stays past due, but its grace period is over.
   tx.update(cardSubscriptions).set({ graceEndsAt: null }).where(eq(cardSubscriptions.id, id)).run()
   const user = tx.select().from(users).where(eq(users.id, userId)).get()

@@ -1,7 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { Hono } from 'hono'
-import { type Clock, toDay } from '../../../core/clock.ts'
-import type { Log } from '../../../core/log.ts'
+import { toDay } from '../../../core/clock.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db } from '../../../db/open.ts'
@@ -11,6 +10,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { type Exports, sendExport } from '../../../http/streams/exports.ts'
 import { validate } from '../../../http/validate.ts'
 import { referrals, users } from '../../accounts/users/tables.ts'
+import type { Base } from '../../base.ts'
 import { creditsOf } from './accounts.ts'
 import { readCredits } from './credits.ts'
 import { exportLedgerCsv, listLedger } from './list.ts'
@@ -18,7 +18,7 @@ import { readBalance } from './post.ts'
 import { Credits, LedgerPage, LedgerQuery } from './schemas.ts'
 
 /** The signed-in user's prepaid balance and its movements. */
-export function ledgerWeb(deps: { db: Db; clock: Clock; log: Log; guards: Guards; exports: Exports }) {
+export function ledgerWeb(deps: Base & { guards: Guards; exports: Exports }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 

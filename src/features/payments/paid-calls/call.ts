@@ -14,9 +14,10 @@ import { sha256 } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once } from '../../../http/env.ts'
+import type { Base } from '../../base.ts'
 import type { TokenChains } from '../wallets/balance.ts'
 import { openSigningAccount } from '../wallets/create.ts'
-import { orderPayment, type PaymentOrderDeps } from '../wallets/order.ts'
+import { orderPayment } from '../wallets/order.ts'
 import { changeOrReread, changePayment, getPayment } from '../wallets/payments.ts'
 import { copyCannotPay, requireSendable } from '../wallets/policy.ts'
 import { toPayment } from '../wallets/state.ts'
@@ -24,7 +25,7 @@ import { type PaymentRow, type WalletRow, walletPayments } from '../wallets/tabl
 import type { TransferDeps } from '../wallets/transfer.ts'
 import type { PaidCall } from './schemas.ts'
 
-export type PaidCallDeps = TransferDeps & PaymentOrderDeps & { egress: Egress }
+export type PaidCallDeps = TransferDeps & Base & { approvalExpiryMinutes: number; egress: Egress }
 
 /** `answer` is null while the payment waits for approval; the caller repeats the call later. */
 type PaidCallOutcome = { answer: PaidAnswer | null; payment: PaymentRow | null }

@@ -159,7 +159,7 @@ test('POST /api/v1/gateway: work that fails is paid back to the credits, and say
 
 test('what was paid for work that a crash cut off comes back', async () => {
   await using it = await installation()
-  const deps = { db: it.db, clock: it.clock }
+  const deps = it.platform
   const work = { plugin: 'summarize', what: 'Summary', userId: it.user.id, requestHash: 'one', once: ONCE }
   await payByCredits(deps, work, CENT)
   await refundAbandoned(deps)

@@ -7,13 +7,12 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once } from '../../../http/env.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { Base } from '../../base.ts'
 import { type Account, creditsOf, platformAccount } from '../ledger/accounts.ts'
 import { countEntries, post, transfer } from '../ledger/post.ts'
 import { noteRefund, writeReceipt } from '../receipts/receipts.ts'
 import { receipts } from '../receipts/tables.ts'
 import { type GatewayPaymentRow, gatewayPayments } from './tables.ts'
-
-export type GatewayPaymentDeps = { db: Db; clock: Clock }
 
 /** The requested work. `userId` is null without an account; `requestHash` distinguishes requests. */
 export type Work = { plugin: string; what: string; userId: string | null; requestHash: string; once: Once }
@@ -26,7 +25,7 @@ const LOOK_MS = 60_000
 
 /** Charges the price to a user's credits. @throws AppError `payment_required` INSUFFICIENT_FUNDS. */
 export function payByCredits(
-  deps: GatewayPaymentDeps,
+  deps: Base,
   work: Work & { userId: string },
   amountMicros: number,
 ): Promise<GatewayPaymentRow> {
@@ -46,7 +45,7 @@ export function payByCredits(
 }
 
 /** Reserves a payment on chain for one request. @throws AppError as `requireUnworked`. */
-export function claimPayment(deps: GatewayPaymentDeps, id: string, { note }: Once): Promise<GatewayPaymentRow> {
+export function claimPayment(deps: Base, id: string, { note }: Once): Promise<GatewayPaymentRow> {
   return write(deps.db, (tx) => {
     const row = getGatewayPayment(tx, id)
     requireUnworked(tx, row)
@@ -77,7 +76,7 @@ export function findPaid(db: Db, { made }: Once): { row: GatewayPaymentRow; isAt
 }
 
 /** Books the money as earned, once. @returns the id of the receipt. */
-export function earnPayment(deps: GatewayPaymentDeps, { id }: GatewayPaymentRow): Promise<string> {
+export function earnPayment(deps: Base, { id }: GatewayPaymentRow): Promise<string> {
   return write(deps.db, (tx) => {
     const row = getGatewayPayment(tx, id)
     if (row.state === 'served') return receiptOf(tx, id)
@@ -97,11 +96,11 @@ export type Refund = { to: 'credits' | 'payer'; amountMicros: number; currency: 
  * credits.
  * @returns the destination.
  */
-export function refundPayment(deps: GatewayPaymentDeps, { id }: GatewayPaymentRow, reason: string): Promise<Refund> {
+export function refundPayment(deps: Base, { id }: GatewayPaymentRow, reason: string): Promise<Refund> {
   return write(deps.db, (tx) => refundRow(tx, deps, getGatewayPayment(tx, id), reason))
 }
 
-function refundRow(tx: Tx, deps: GatewayPaymentDeps, row: GatewayPaymentRow, reason: string): Refund {
+function refundRow(tx: Tx, deps: { clock: Clock }, row: GatewayPaymentRow, reason: string): Refund {
   const { id, userId, amountMicros, currency } = row
   updateGatewayPayment(tx, deps, id, { state: 'refunded' })
   const receipt = receiptOf(tx, id)
@@ -124,7 +123,7 @@ function refundRow(tx: Tx, deps: GatewayPaymentDeps, row: GatewayPaymentRow, rea
  * Uses the held money of an anonymous payer for another attempt, which is the only refund that needs no other party.
  * @throws AppError as `requireUnworked` when nothing is held.
  */
-export function takeHeld(deps: GatewayPaymentDeps, id: string): Promise<GatewayPaymentRow> {
+export function takeHeld(deps: Base, id: string): Promise<GatewayPaymentRow> {
   return write(deps.db, (tx) => {
     const row = getGatewayPayment(tx, id)
     if (row.state !== 'refunded' || row.userId !== null) {
@@ -155,11 +154,11 @@ export function requireUnworked(db: Db, row: GatewayPaymentRow): void {
 }
 
 /** Refunds work that a restart interrupted or that no client came back for. */
-export function gatewayRefundsJob(deps: GatewayPaymentDeps): RepeatingJob {
+export function gatewayRefundsJob(deps: Base): RepeatingJob {
   return { name: 'gateway.refunds', everyMs: LOOK_MS, run: () => refundAbandoned(deps) }
 }
 
-export async function refundAbandoned(deps: GatewayPaymentDeps): Promise<void> {
+export async function refundAbandoned(deps: Base): Promise<void> {
   const before = new Date(deps.clock.now().getTime() - ABANDONED_MS)
   const isUnworked = inArray(gatewayPayments.state, ['working', 'settled'])
   const isAbandoned = and(isUnworked, lt(gatewayPayments.changedAt, before))
@@ -168,7 +167,7 @@ export async function refundAbandoned(deps: GatewayPaymentDeps): Promise<void> {
 }
 
 /** Refunds a payment whose work started or waited too long ago. */
-export function refundIfAbandoned(deps: GatewayPaymentDeps, id: string): Promise<void> {
+export function refundIfAbandoned(deps: Base, id: string): Promise<void> {
   const before = new Date(deps.clock.now().getTime() - ABANDONED_MS)
   return write(deps.db, (tx) => {
     const row = findGatewayPayment(tx, id)
@@ -188,7 +187,7 @@ function heldForPayer({ payer, currency }: Pick<GatewayPaymentRow, 'payer' | 'cu
 }
 
 /** Posts a payment into escrow and writes its receipt. */
-export function holdPayment(tx: Tx, deps: GatewayPaymentDeps, row: GatewayPaymentRow, from: Account): void {
+export function holdPayment(tx: Tx, deps: { clock: Clock }, row: GatewayPaymentRow, from: Account): void {
   const what = row.what ?? row.plugin
   const { id, userId, method, amountMicros, currency, payer, reference } = row
   const cause = `gateway:${id}`
@@ -209,7 +208,7 @@ function receiptOf(tx: Db, id: string): string {
 
 export function insertGatewayPayment(
   tx: Tx,
-  { clock }: GatewayPaymentDeps,
+  { clock }: { clock: Clock },
   { plugin, what, userId, requestHash }: Work,
   payment: Omit<typeof gatewayPayments.$inferInsert, 'plugin' | 'what' | 'userId' | 'requestHash' | 'changedAt'>,
 ): GatewayPaymentRow {
@@ -222,7 +221,7 @@ export function insertGatewayPayment(
 
 export function updateGatewayPayment(
   tx: Tx,
-  { clock }: GatewayPaymentDeps,
+  { clock }: { clock: Clock },
   id: string,
   columns: Partial<Omit<GatewayPaymentRow, 'id' | 'changedAt'>>,
 ): void {

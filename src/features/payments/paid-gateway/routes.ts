@@ -2,7 +2,6 @@ import { type Context, Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { ChainCharges, Charge } from '../../../adapters/payments/chain-charges.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import { receiveText } from '../../../http/bodies/body.ts'
@@ -11,6 +10,7 @@ import type { OnceEnv, PayerEnv, SignedInUser, WebEnv } from '../../../http/env.
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
+import type { Base } from '../../base.ts'
 import type { FindTier } from '../x402/colony.ts'
 import { priceOf } from '../x402/rating.ts'
 import {
@@ -25,18 +25,8 @@ import {
 } from './payments.ts'
 import type { Plugin, Plugins } from './plugins.ts'
 import { GatewayOffer, GatewayResult } from './schemas.ts'
-import { type SettleDeps, settleAgain, settleOnce, settleShown, toId } from './settle.ts'
+import { settleAgain, settleOnce, settleShown, toId } from './settle.ts'
 import type { GatewayPaymentRow } from './tables.ts'
-
-export type PaidGatewayDeps = SettleDeps & {
-  log: Log
-  guards: Guards
-  idempotency: Idempotency
-  chainCharges: ChainCharges
-  findTier: FindTier
-  appUrl: string
-  requestsPerMinute: { gateway: number }
-}
 
 const PATH = '/api/v1/gateway'
 const CREDITS_PATH = '/api/payments/credits?price=50'
@@ -54,7 +44,17 @@ type Order = {
 type Paid = { row: GatewayPaymentRow; reference: string | null; sealed(response: Response): Response }
 
 /** Work paid by the request itself: from credits, or on chain by MPP or x402. */
-export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
+export function paidGatewayWeb(
+  deps: Base & {
+    chainCharges: ChainCharges
+    guards: Guards
+    idempotency: Idempotency
+    findTier: FindTier
+    appUrl: string
+    requestsPerMinute: { gateway: number }
+  },
+  plugins: Plugins,
+) {
   const app = new Hono<GatewayEnv>()
   const limit = limitRate(() => deps.requestsPerMinute.gateway, 'Too many requests, please slow down.')
 
@@ -129,7 +129,7 @@ async function readBody(c: Context<GatewayEnv>): Promise<Record<string, unknown>
 
 /** Validates the request before payment. @throws AppError `upstream_failed` no_plugin, and as `check` of the plugin. */
 function readOrder(
-  { findTier }: Pick<PaidGatewayDeps, 'findTier'>,
+  { findTier }: { findTier: FindTier },
   plugins: Plugins,
   user: SignedInUser | null,
   body: Record<string, unknown>,
@@ -148,7 +148,7 @@ function readOrder(
 }
 
 async function pay(
-  deps: PaidGatewayDeps,
+  deps: Base & { chainCharges: ChainCharges; appUrl: string },
   c: Context<GatewayEnv>,
   order: Order,
   underWay: Set<string>,
@@ -183,7 +183,11 @@ async function pay(
 }
 
 /** Resumes the payment of an earlier attempt of the same request, so nothing is paid twice. */
-async function payAgain(deps: PaidGatewayDeps, work: Work, underWay: Set<string>): Promise<Paid | null> {
+async function payAgain(
+  deps: Base & { chainCharges: ChainCharges },
+  work: Work,
+  underWay: Set<string>,
+): Promise<Paid | null> {
   const paid = findPaid(deps.db, work.once)
   if (!paid) return null
   const sealed = (response: Response) => response
@@ -195,7 +199,7 @@ async function payAgain(deps: PaidGatewayDeps, work: Work, underWay: Set<string>
 /** Responds 402 with the challenges of both protocols as headers and as JSON. */
 function askToPay(
   c: Context<GatewayEnv>,
-  { chainCharges, appUrl }: PaidGatewayDeps,
+  { chainCharges, appUrl }: { chainCharges: ChainCharges; appUrl: string },
   { id, plugin, priceMicroUsd }: Order,
   challenge: Extract<Charge, { isPaid: false }> | null,
 ): Response {
@@ -232,7 +236,7 @@ function askToPay(
  * Does the work and refunds the payment when it fails. The work continues after a disconnect: its provider charges
  * anyway, and a retry with the same `Idempotency-Key` gets the response.
  */
-async function work(deps: PaidGatewayDeps, c: Context<GatewayEnv>, order: Order, paid: Paid): Promise<Response> {
+async function work(deps: Base, c: Context<GatewayEnv>, order: Order, paid: Paid): Promise<Response> {
   const { id, plugin, body, user, discount } = order
   const { row, reference } = paid
   c.header('x-plugin-id', id)

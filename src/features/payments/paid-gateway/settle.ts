@@ -2,14 +2,13 @@ import { and, eq, lte } from 'drizzle-orm'
 import type { ChainCharges, ShownSignature, SignedPayment } from '../../../adapters/payments/chain-charges.ts'
 import type { Settler, SettlingTransaction } from '../../../adapters/payments/settler.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
 import { write } from '../../../db/write.ts'
 import { pause, type RepeatingJob } from '../../../jobs/runner.ts'
+import type { Base } from '../../base.ts'
 import { platformAccount } from '../ledger/accounts.ts'
 import {
   deleteGatewayPayment,
   findGatewayPayment,
-  type GatewayPaymentDeps,
   holdPayment,
   insertGatewayPayment,
   paymentInUse,
@@ -20,8 +19,6 @@ import {
   type Work,
 } from './payments.ts'
 import { type GatewayPaymentRow, gatewayPayments } from './tables.ts'
-
-export type SettleDeps = GatewayPaymentDeps & { chainCharges: ChainCharges }
 
 /** A request waits this long for the chain; then the job or a retry continues. */
 const WAIT_MS = 60_000
@@ -40,7 +37,7 @@ const BATCH = 50
  * `conflict` PAYMENT_IN_PROGRESS or PAYMENT_OF_OTHER_WORK {plugin}, and as `requireUnworked`.
  */
 export function settleOnce(
-  deps: SettleDeps,
+  deps: Base & { chainCharges: ChainCharges },
   underWay: Set<string>,
   work: Work,
   payment: SignedPayment,
@@ -57,7 +54,7 @@ export function settleOnce(
  * @returns the transaction hash, null for an unknown signature. @throws AppError as `settleOnce`.
  */
 export async function settleShown(
-  deps: SettleDeps,
+  deps: Base & { chainCharges: ChainCharges },
   underWay: Set<string>,
   work: Work,
   shown: ShownSignature,
@@ -74,7 +71,7 @@ export async function settleShown(
 
 /** Resumes the payment of an interrupted attempt. @throws AppError as `settleOnce`. */
 export function settleAgain(
-  deps: SettleDeps,
+  deps: Base & { chainCharges: ChainCharges },
   underWay: Set<string>,
   work: Work,
   row: GatewayPaymentRow,
@@ -96,7 +93,11 @@ async function alone<T>(underWay: Set<string>, id: string, task: () => Promise<T
   }
 }
 
-async function settleRow(deps: SettleDeps, work: Work, row: GatewayPaymentRow): Promise<string> {
+async function settleRow(
+  deps: Base & { chainCharges: ChainCharges },
+  work: Work,
+  row: GatewayPaymentRow,
+): Promise<string> {
   const isSame = isOfThis(row, work)
   if (!isSame && row.state !== 'served' && row.state !== 'refunded') throw ofOtherWork(row)
   if (isSame && row.state === 'refunded') return toReference(await takeHeld(deps, row.id))
@@ -110,7 +111,7 @@ function isOfThis(row: GatewayPaymentRow, { plugin, requestHash }: Work): boolea
 }
 
 function findOrInsert(
-  deps: SettleDeps,
+  deps: Base,
   id: string,
   work: Work,
   { payer, amountMicros, protocol, authorization }: SignedPayment,
@@ -126,7 +127,7 @@ function findOrInsert(
 }
 
 /** Signs at most once per call; sending the same transaction again is not needed. */
-async function untilSettled(deps: SettleDeps, id: string): Promise<string> {
+async function untilSettled(deps: Base & { chainCharges: ChainCharges }, id: string): Promise<string> {
   const settler = await deps.chainCharges.openSettler()
   const deadline = AbortSignal.timeout(WAIT_MS)
   let sent: string | null = null
@@ -146,7 +147,7 @@ async function untilSettled(deps: SettleDeps, id: string): Promise<string> {
  * succeed.
  */
 async function lookAfter(
-  deps: GatewayPaymentDeps,
+  deps: Base,
   settler: Settler,
   id: string,
 ): Promise<{ row: GatewayPaymentRow | undefined; isReplaced: boolean }> {
@@ -168,7 +169,7 @@ async function lookAfter(
 }
 
 /** Sends the stored transaction; signs a new one when there is none or it can no longer be mined. */
-function send(deps: SettleDeps, settler: Settler, row: GatewayPaymentRow, isReplaced: boolean): Promise<string> {
+function send(deps: Base, settler: Settler, row: GatewayPaymentRow, isReplaced: boolean): Promise<string> {
   return settler.inTurn(async () => {
     const raw = row.rawTransaction === null || isReplaced ? await signAndKeep(deps, settler, row) : row.rawTransaction
     await settler.broadcast(raw)
@@ -176,7 +177,7 @@ function send(deps: SettleDeps, settler: Settler, row: GatewayPaymentRow, isRepl
   })
 }
 
-async function signAndKeep(deps: SettleDeps, settler: Settler, row: GatewayPaymentRow): Promise<string> {
+async function signAndKeep(deps: Base, settler: Settler, row: GatewayPaymentRow): Promise<string> {
   const { id, authorization, rawTransaction } = row
   if (!authorization) throw new AppError('internal', 'A payment was stored without what its payer signed')
   const isUnchanged = (now: GatewayPaymentRow | undefined) =>
@@ -199,15 +200,15 @@ async function signAndKeep(deps: SettleDeps, settler: Settler, row: GatewayPayme
   return signed.raw
 }
 
-type SettlementsDeps = SettleDeps & { log: Log; isStandby: boolean }
-
 /** Settles payments whose request was interrupted. */
-export function gatewaySettlementsJob(deps: SettlementsDeps): RepeatingJob {
+export function gatewaySettlementsJob(deps: Base & { chainCharges: ChainCharges; isStandby: boolean }): RepeatingJob {
   return { name: 'gateway.settlements', everyMs: EVERY_MS, run: () => settleInterrupted(deps) }
 }
 
 /** Sends nothing: the client retries with its signature if it still wants the work. */
-export async function settleInterrupted(deps: SettlementsDeps): Promise<void> {
+export async function settleInterrupted(
+  deps: Base & { chainCharges: ChainCharges; isStandby: boolean },
+): Promise<void> {
   if (deps.isStandby) return
   const isDue = and(eq(gatewayPayments.state, 'settling'), lte(gatewayPayments.checkAt, deps.clock.now()))
   const rows = deps.db.select().from(gatewayPayments).where(isDue).orderBy(gatewayPayments.checkAt).limit(BATCH).all()
@@ -220,7 +221,10 @@ export async function settleInterrupted(deps: SettlementsDeps): Promise<void> {
   }
 }
 
-async function settleOne(deps: SettleDeps, { id, checks, rawTransaction }: GatewayPaymentRow): Promise<void> {
+async function settleOne(
+  deps: Base & { chainCharges: ChainCharges },
+  { id, checks, rawTransaction }: GatewayPaymentRow,
+): Promise<void> {
   const pauseMs = Math.min(MAX_PAUSE_MS, EVERY_MS * 2 ** Math.min(checks, 5))
   const checkAt = new Date(deps.clock.now().getTime() + pauseMs)
   await write(deps.db, (tx) => {

@@ -1,10 +1,10 @@
 import { and, eq, or } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { shareOut } from '../../../core/money.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { users } from '../../accounts/users/tables.ts'
+import type { Base } from '../../base.ts'
 import { type Account, creditsOf } from '../ledger/accounts.ts'
 import { post, transfer } from '../ledger/post.ts'
 import { bookings } from '../underground/tables.ts'
@@ -31,11 +31,7 @@ export function findEscrow(db: Db, bookingId: string): EscrowRow | null {
  * @throws AppError `not_found` unless the user is the payer, `conflict` when it was reserved or the booking was
  * declined, `invalid` for a booking without a fee, `payment_required` INSUFFICIENT_FUNDS.
  */
-export function holdFee(
-  { db, clock }: { db: Db; clock: Clock },
-  userId: string,
-  bookingId: string,
-): Promise<EscrowRow> {
+export function holdFee({ db, clock }: Base, userId: string, bookingId: string): Promise<EscrowRow> {
   return write(db, (tx) => {
     const booking = getBooking(tx, userId, bookingId)
     if (booking.payerId !== userId) throw new AppError('not_found', 'Booking not found')
@@ -54,11 +50,7 @@ export function holdFee(
  * Pays out the reserved fee once: after the date by either side, without a date by the payer only.
  * @throws AppError `not_found`, `conflict` when the booking is not confirmed, nothing is reserved, or it is too early.
  */
-export function releaseFee(
-  { db, clock }: { db: Db; clock: Clock },
-  userId: string,
-  bookingId: string,
-): Promise<Payout[]> {
+export function releaseFee({ db, clock }: Base, userId: string, bookingId: string): Promise<Payout[]> {
   return write(db, (tx) => {
     const booking = getBooking(tx, userId, bookingId)
     const escrow = requireHeld(tx, bookingId)
@@ -85,11 +77,7 @@ function divideFee(amountMicroUsd: number, rules: SplitRule[]): Payout[] {
  * Returns the reserved fee to the payer: at any time by the payee, until confirmation by the payer.
  * @throws AppError `not_found`, `conflict` when nothing is reserved, `forbidden` for the payer of a confirmed booking.
  */
-export function refundFee(
-  { db, clock }: { db: Db; clock: Clock },
-  userId: string,
-  bookingId: string,
-): Promise<EscrowRow> {
+export function refundFee({ db, clock }: Base, userId: string, bookingId: string): Promise<EscrowRow> {
   return write(db, (tx) => {
     const booking = getBooking(tx, userId, bookingId)
     const escrow = requireHeld(tx, bookingId)
@@ -106,12 +94,7 @@ export function refundFee(
 }
 
 /** Sets the payee's division of the fee until it is paid out. @throws AppError `not_found`, `conflict`. */
-export function setRules(
-  { db }: { db: Db; clock: Clock },
-  userId: string,
-  bookingId: string,
-  rules: SplitRule[],
-): Promise<BookingRow> {
+export function setRules({ db }: Base, userId: string, bookingId: string, rules: SplitRule[]): Promise<BookingRow> {
   return write(db, (tx) => {
     const booking = getBooking(tx, userId, bookingId)
     if (booking.payeeId !== userId) throw new AppError('not_found', 'Booking not found')

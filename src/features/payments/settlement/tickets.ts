@@ -5,6 +5,7 @@ import { newId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once } from '../../../http/env.ts'
+import type { Base } from '../../base.ts'
 import { creditsOf, platformAccount } from '../ledger/accounts.ts'
 import { transfer } from '../ledger/post.ts'
 import { type EventRow, events } from '../underground/tables.ts'
@@ -19,12 +20,7 @@ type Note = Once['note']
  * operator pay into sales.
  * @throws AppError `not_found` for a missing or past event, `conflict` SOLD_OUT, `payment_required` INSUFFICIENT_FUNDS.
  */
-export function buyTicket(
-  { db, clock }: { db: Db; clock: Clock },
-  buyerId: string,
-  purchase: Purchase,
-  note: Note,
-): Promise<TicketRow> {
+export function buyTicket({ db, clock }: Base, buyerId: string, purchase: Purchase, note: Note): Promise<TicketRow> {
   return write(db, (tx) => {
     const event = takePlace(tx, purchase.eventId, clock.now())
     const id = newId('tkt')
@@ -56,7 +52,7 @@ function insertTicket(tx: Tx, { id, name, ownerId }: EventRow, ticket: NewTicket
  * @throws AppError `not_found` for other users, `conflict` when it was refunded or it is too late, `payment_required`
  * when the organiser's credits do not suffice.
  */
-export function refundTicket({ db, clock }: { db: Db; clock: Clock }, userId: string, id: string): Promise<TicketRow> {
+export function refundTicket({ db, clock }: Base, userId: string, id: string): Promise<TicketRow> {
   return write(db, (tx) => {
     const ticket = getTicket(tx, userId, id)
     if (ticket.status !== 'valid') throw new AppError('conflict', 'This ticket was already refunded')

@@ -1,5 +1,4 @@
 import { and, eq, sql } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newOrderedId } from '../../../core/ids.ts'
 import { requireQuota } from '../../../core/require-quota.ts'
@@ -9,6 +8,7 @@ import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { getOffered, type OfferedSkill, requireSkillQuota, toOffered } from './marketplace.ts'
 import type { CreateSkillRequest, EnableRequest, InstallRequest } from './schemas.ts'
 import { BUILT_IN, parseSkillText } from './skill-text.ts'
@@ -19,7 +19,7 @@ import { type InstalledSkillRow, installedSkills, ownSkills, skillDownloads, ski
  * @throws AppError `not_found` for other users' agents and skills, `limited` and `payment_required` by the plan.
  */
 export async function installSkill(
-  { db, clock }: { db: Db; clock: Clock },
+  { db, clock }: Base,
   user: SignedInUser,
   { skillId, agentId }: InstallRequest,
 ): Promise<{ row: InstalledSkillRow; agent: AgentRow }> {
@@ -55,7 +55,7 @@ function insertEnabled(tx: Tx, installation: NewInstallation): InstalledSkillRow
  * enabling.
  */
 export async function enableSkill(
-  { db }: { db: Db; clock: Clock },
+  { db }: Base,
   user: SignedInUser,
   { skillId, agentId, enabled }: EnableRequest,
 ): Promise<InstalledSkillRow> {
@@ -69,11 +69,7 @@ export async function enableSkill(
 }
 
 /** Uninstalls a skill from an agent; does nothing when it is not installed. */
-export async function removeSkill(
-  { db }: { db: Db; clock: Clock },
-  user: SignedInUser,
-  request: InstallRequest,
-): Promise<void> {
+export async function removeSkill({ db }: Base, user: SignedInUser, request: InstallRequest): Promise<void> {
   const isThis = and(
     eq(installedSkills.userId, user.id),
     eq(installedSkills.agentId, request.agentId),
@@ -111,7 +107,7 @@ const RESERVED: ReadonlySet<string> = new Set(['create'])
  * @throws AppError `invalid` for a malformed file, `conflict` for a taken name, `limited` at 100 skills.
  */
 export async function createOwnSkill(
-  { db, clock }: { db: Db; clock: Clock },
+  { db, clock }: Base,
   userId: string,
   request: CreateSkillRequest,
 ): Promise<OfferedSkill> {
@@ -151,9 +147,7 @@ export async function deleteOwnSkill({ db }: { db: Db }, userId: string, name: s
   })
 }
 
-type Parts = Extract<CreateSkillRequest, { code: string }>
-
-function toSkillText({ name, description, category, code }: Parts): string {
+function toSkillText({ name, description, category, code }: Extract<CreateSkillRequest, { code: string }>): string {
   const slug = name
     .normalize('NFKD')
     .toLowerCase()

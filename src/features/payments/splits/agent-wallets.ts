@@ -3,8 +3,9 @@ import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
 import { users } from '../../accounts/users/tables.ts'
+import type { Base } from '../../base.ts'
 import { readTokenBalance, type TokenChains } from '../wallets/balance.ts'
-import { type CreateWalletDeps, createWallet } from '../wallets/create.ts'
+import { createWallet } from '../wallets/create.ts'
 import { managedWallets, type WalletRow } from '../wallets/tables.ts'
 import type { CreateAgentWalletRequest } from './schemas.ts'
 import { operatorWallets } from './tables.ts'
@@ -15,7 +16,7 @@ import { operatorWallets } from './tables.ts'
  * user's.
  */
 export async function createAgentWallet(
-  deps: CreateWalletDeps,
+  deps: Base,
   principal: Principal,
   { userId, agentId }: CreateAgentWalletRequest,
 ): Promise<WalletRow> {

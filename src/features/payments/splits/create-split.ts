@@ -1,18 +1,16 @@
 import { eq } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { shareOut } from '../../../core/money.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once, Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
+import type { Base } from '../../base.ts'
 import { findSplitWallet, requireUser } from './agent-wallets.ts'
 import type { CreateSplitRequest } from './schemas.ts'
 import { royaltyParts, royaltySplits, type SplitRow, splitRules } from './tables.ts'
-
-export type CreateSplitDeps = { db: Db; clock: Clock; enqueue: Enqueue }
 
 export const START_JOB = 'splits.start'
 
@@ -32,7 +30,7 @@ type NewSplit = Omit<CreateSplitRequest, 'recipients' | 'userId'> & {
  * for it.
  */
 export async function createSplit(
-  deps: CreateSplitDeps,
+  deps: Base,
   principal: Principal,
   request: CreateSplitRequest,
   note: Once['note'],
@@ -49,7 +47,7 @@ export async function createSplit(
 }
 
 /** Inserts a split in the transaction of its cause. The largest remainders get what rounding leaves. */
-export function insertSplit(tx: Tx, deps: CreateSplitDeps, request: NewSplit): SplitRow {
+export function insertSplit(tx: Tx, deps: Base, request: NewSplit): SplitRow {
   const { recipients, totalAmount, agentId, userId, fromAddress, name, trigger = 'manual', isHeld = false } = request
   const now = deps.clock.now()
   const owner = tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()
@@ -78,7 +76,7 @@ export function insertSplit(tx: Tx, deps: CreateSplitDeps, request: NewSplit): S
 }
 
 /** Starts the split at once; without the job, `checkAt` would start it later. */
-function enqueueStart(tx: Tx, { enqueue }: Pick<CreateSplitDeps, 'enqueue'>, id: number): void {
+function enqueueStart(tx: Tx, { enqueue }: { enqueue: Enqueue }, id: number): void {
   enqueue(tx, START_JOB, { id }, { key: `split:${id}` })
 }
 
@@ -118,11 +116,7 @@ export function forgetSplitRules(tx: Tx, userId: string): void {
 }
 
 /** Executes a held split, once. @throws AppError `not_found`, `invalid` when it was executed before. */
-export function executeSplit(
-  deps: { db: Db; clock: Clock; enqueue: Enqueue },
-  userId: string,
-  id: number,
-): Promise<SplitRow> {
+export function executeSplit(deps: Base, userId: string, id: number): Promise<SplitRow> {
   return write(deps.db, (tx) => {
     const isThis = eq(royaltySplits.id, id)
     const split = tx.select().from(royaltySplits).where(isThis).get()

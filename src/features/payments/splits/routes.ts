@@ -5,10 +5,10 @@ import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, OnceEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { validate } from '../../../http/validate.ts'
+import type { Base } from '../../base.ts'
 import type { TokenChains } from '../wallets/balance.ts'
-import type { CreateWalletDeps } from '../wallets/create.ts'
 import { createAgentWallet, readAgentBalance } from './agent-wallets.ts'
-import { type CreateSplitDeps, createSplit } from './create-split.ts'
+import { createSplit } from './create-split.ts'
 import { getSplitDetail, listSplits } from './list-splits.ts'
 import {
   AgentWallet,
@@ -23,10 +23,7 @@ import {
 } from './schemas.ts'
 
 /** Splits, in the web and the backend API. */
-export function splitsRoutes(
-  deps: CreateSplitDeps & { idempotency: Idempotency },
-  guard: MiddlewareHandler<BackendEnv>,
-) {
+export function splitsRoutes(deps: Base & { idempotency: Idempotency }, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv & OnceEnv>()
 
   app.get(
@@ -72,10 +69,7 @@ export function splitsRoutes(
 }
 
 /** Wallets of agents for other services. */
-export function agentWalletsBackend(
-  deps: CreateWalletDeps & { tokenChains: TokenChains },
-  guard: MiddlewareHandler<BackendEnv>,
-) {
+export function agentWalletsBackend(deps: Base & { tokenChains: TokenChains }, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
   app.post(

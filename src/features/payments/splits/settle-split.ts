@@ -1,20 +1,20 @@
 import { and, eq, isNull, lte, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import { AppError, errorMessage } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { prepareOnce } from '../../../db/prepare-once.ts'
 import { write } from '../../../db/write.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { Base } from '../../base.ts'
 import type { TokenChains } from '../wallets/balance.ts'
-import { orderPayment, type PaymentOrderDeps } from '../wallets/order.ts'
+import { orderPayment } from '../wallets/order.ts'
 import { managedWallets, type PaymentRow, type WalletRow, walletPayments } from '../wallets/tables.ts'
 import { findSplitWallet } from './agent-wallets.ts'
 import { START_JOB } from './create-split.ts'
 import { type PartRow, royaltyParts, royaltySplits, type SplitRow } from './tables.ts'
 
-type SettleDeps = PaymentOrderDeps & { db: Db; log: Log; tokenChains: TokenChains }
+type SettleDeps = Base & { approvalExpiryMinutes: number; isStandby: boolean; tokenChains: TokenChains }
 
 /** Payments per transaction, so other writes run between. */
 const BATCH = 25

@@ -2,21 +2,19 @@ import { and, desc, eq, lt, ne, type SQL, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Egress } from '../../../adapters/egress/egress.ts'
 import { EgressError } from '../../../adapters/egress/error.ts'
-import { addDays, type Clock } from '../../../core/clock.ts'
+import { addDays } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
-import type { Sealer } from '../../../core/secrets.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
+import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import { findWebhookUrl } from '../../agents/registry/config.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import type { BusMessageQuery, MessagePage, ShownMessage } from './schemas.ts'
 import { type BusMessageRow, busMessages } from './tables.ts'
-
-export type DeliveryDeps = { db: Db; clock: Clock; sealer: Sealer; egress: Egress }
 
 export const BUS_DELIVERY_JOB = 'bus.deliver'
 const Delivery = z.object({ id: z.number() })
@@ -26,7 +24,7 @@ const TIMEOUT_MS = 10_000
 const MAX_ERROR_CHARACTERS = 300
 
 /** Retries deliveries that failed or were interrupted; messages that cannot be delivered become dead letters. */
-export function deliverMessageJob(deps: DeliveryDeps): JobKind {
+export function deliverMessageJob(deps: Base & { egress: Egress }): JobKind {
   return defineJob({
     kind: BUS_DELIVERY_JOB,
     payload: Delivery,
@@ -42,7 +40,7 @@ export function deliverMessageJob(deps: DeliveryDeps): JobKind {
  * `X-Stead-Message`.
  * @throws AppError `undelivered` when it was not accepted. The reason is stored, the address is not disclosed.
  */
-export async function deliverMessage(deps: DeliveryDeps, id: number, signal?: AbortSignal): Promise<void> {
+export async function deliverMessage(deps: Base & { egress: Egress }, id: number, signal?: AbortSignal): Promise<void> {
   const found = deps.db
     .select({ message: busMessages, recipient: agents })
     .from(busMessages)
@@ -62,7 +60,7 @@ export function undelivered(reason: string): AppError {
 }
 
 /** @returns null when the recipient accepted it, else the reason. */
-async function post(deps: DeliveryDeps, url: string, message: BusMessageRow, signal?: AbortSignal) {
+async function post(deps: { egress: Egress }, url: string, message: BusMessageRow, signal?: AbortSignal) {
   try {
     const response = await deps.egress.request(url, {
       method: 'POST',
@@ -85,7 +83,7 @@ async function post(deps: DeliveryDeps, url: string, message: BusMessageRow, sig
   }
 }
 
-async function noteAttempt({ db, clock }: DeliveryDeps, id: number, failure: string | null): Promise<void> {
+async function noteAttempt({ db, clock }: Base, id: number, failure: string | null): Promise<void> {
   const outcome =
     failure === null
       ? { status: 'delivered' as const, deliveredAt: clock.now(), lastError: null }
@@ -119,7 +117,7 @@ export function listDeadLetters(db: Db, query: BusMessageQuery): MessagePage {
 
 /** Queues a dead letter again with fresh attempts. @throws AppError `not_found`. */
 export async function replayDeadLetter(
-  deps: { db: Db; clock: Clock; enqueue: Enqueue },
+  deps: Base,
   admin: { id: string; address: string | null },
   id: number,
 ): Promise<ShownMessage> {
@@ -165,7 +163,7 @@ const HOUR_MS = 3_600_000
 const DAYS_KEPT = 90
 
 /** Deletes messages after 90 days; dead letters are kept for an admin. */
-export function forgetMessagesJob({ db, clock }: { db: Db; clock: Clock }): RepeatingJob {
+export function forgetMessagesJob({ db, clock }: Base): RepeatingJob {
   return {
     name: 'bus messages',
     everyMs: HOUR_MS,

@@ -1,10 +1,10 @@
 import { desc, eq, type SQL } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { formatMicroUsd, parseMicroUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
+import type { Base } from '../../base.ts'
 import type { CreateEventRequest, EventQuery, UndergroundEvent } from './schemas.ts'
 import { type EventRow, events } from './tables.ts'
 
@@ -13,7 +13,7 @@ import { type EventRow, events } from './tables.ts'
  * @throws AppError `not_found` for other agents.
  */
 export async function createEvent(
-  deps: { db: Db; clock: Clock },
+  deps: Base,
   principal: Principal,
   { ticketPriceUsdc, ...request }: CreateEventRequest,
 ): Promise<EventRow> {

@@ -1,13 +1,11 @@
 import { Hono, type MiddlewareHandler } from 'hono'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
+import type { Base } from '../../base.ts'
 import { listDeadLetters, listSentMessages, replayDeadLetter } from './delivery.ts'
 import { createEvent, listEvents, toEvent } from './events.ts'
 import {
@@ -25,7 +23,7 @@ import {
 import { type BusSendDeps, createMessageSender, sendOwnMessage } from './send-message.ts'
 
 /** Events of agents, in the web and the backend API. */
-export function undergroundRoutes(deps: { db: Db; clock: Clock }, guard: MiddlewareHandler<BackendEnv>) {
+export function undergroundRoutes(deps: Base, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
   app.get(
@@ -53,7 +51,7 @@ export function undergroundRoutes(deps: { db: Db; clock: Clock }, guard: Middlew
 }
 
 /** Delivery status of agents' messages for their owner; dead letters for admins. */
-export function busWeb(deps: { db: Db; clock: Clock; guards: Guards; enqueue: Enqueue }) {
+export function busWeb(deps: Base & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn, admin } = deps.guards
 

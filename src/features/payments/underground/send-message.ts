@@ -1,4 +1,6 @@
 import { and, eq, gte } from 'drizzle-orm'
+import type { Chain } from '../../../adapters/chain/chain.ts'
+import type { Egress } from '../../../adapters/egress/egress.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { requireQuota } from '../../../core/require-quota.ts'
@@ -7,19 +9,23 @@ import { countRows } from '../../../db/count-rows.ts'
 import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import { PLANS, planInForce, planRequired } from '../../accounts/plans/plans.ts'
 import { findAgentRow } from '../../agents/registry/agents.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { findWallet, openSigningAccount } from '../wallets/create.ts'
 import { applyAmplification, applyBooking, type Exchange } from './actions.ts'
-import { BUS_DELIVERY_JOB, type DeliveryDeps, deliverMessage, undelivered } from './delivery.ts'
+import { BUS_DELIVERY_JOB, deliverMessage, undelivered } from './delivery.ts'
 import { type BusMessage, BusRecipient, type OwnMessage } from './schemas.ts'
 import { type BusMessageRow, busMessages } from './tables.ts'
-import { toSignedText, type VerifyDeps, verifyMessage } from './verify-message.ts'
+import { toSignedText, verifyMessage } from './verify-message.ts'
 
-export type BusSendDeps = VerifyDeps &
-  DeliveryDeps & { enqueue: Enqueue; findUser: (id: string) => SignedInUser | null; agentsDomain: string }
+export type BusSendDeps = Base & {
+  chain: Pick<Chain, 'verifySignature'>
+  egress: Egress
+  findUser: (id: string) => SignedInUser | null
+  agentsDomain: string
+}
 
 /** The request makes the first attempt; the queue makes the next ones, also after a crash. */
 const SECOND_ATTEMPT_MS = 20_000

@@ -1,15 +1,13 @@
 import { and, eq } from 'drizzle-orm'
 import type { Chain } from '../../../adapters/chain/chain.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { wallets } from '../../accounts/sign-in/tables.ts'
 import { findAgentRow } from '../../agents/registry/agents.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { managedWallets } from '../wallets/tables.ts'
 import { type BusMessage, SignedPart } from './schemas.ts'
-
-export type VerifyDeps = { db: Db; clock: Clock; chain: Pick<Chain, 'verifySignature'> }
 
 const WINDOW_MS = 5 * 60_000
 /** Contract wallets have longer signatures than the 65 bytes of an account. */
@@ -23,7 +21,10 @@ export type Sender = { agent: AgentRow; version: string }
  * agent.
  * @throws AppError `unauthenticated` with the reason; `unavailable` when a contract wallet cannot be queried.
  */
-export async function verifyMessage(deps: VerifyDeps, message: BusMessage): Promise<Sender> {
+export async function verifyMessage(
+  deps: Base & { chain: Pick<Chain, 'verifySignature'> },
+  message: BusMessage,
+): Promise<Sender> {
   const parsed = SignedPart.safeParse(message)
   if (!parsed.success) throw badSignature(`${parsed.error.issues[0]?.path.join('.')} is missing or not valid`)
   const { version, timestamp, from } = parsed.data

@@ -9,9 +9,8 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import type { Base } from '../../base.ts'
 import { managedWallets, type WalletRow } from './tables.ts'
-
-export type CreateWalletDeps = { db: Db; clock: Clock; sealer: Sealer }
 
 /** Owner of a wallet: the user without `agentId`, else the agent. */
 export type WalletOwner = { userId: string; agentId: string | null }
@@ -21,10 +20,7 @@ export type WalletOwner = { userId: string; agentId: string | null }
  * shown.
  * @throws AppError `not_found` for a missing agent or another user's.
  */
-export async function createWallet(
-  deps: CreateWalletDeps,
-  owner: WalletOwner,
-): Promise<{ wallet: WalletRow; isNew: boolean }> {
+export async function createWallet(deps: Base, owner: WalletOwner): Promise<{ wallet: WalletRow; isNew: boolean }> {
   const { key, address } = await drawKey()
   return write(deps.db, (tx) => {
     requireOwnAgent(tx, owner)
@@ -42,7 +38,7 @@ async function drawKey(): Promise<{ key: Hex; address: string }> {
 
 function insertWallet(
   tx: Tx,
-  { clock, sealer }: CreateWalletDeps,
+  { clock, sealer }: Base,
   { userId, agentId }: WalletOwner,
   { key, address }: { key: Hex; address: string },
 ): WalletRow {

@@ -1,11 +1,11 @@
 import { and, eq } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { inLanes } from '../../../core/concurrency/in-lanes.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
+import type { Base } from '../../base.ts'
 import { changePayment, duePayments, getOwnPayment } from './payments.ts'
 import { requireWithinPolicy } from './policy.ts'
 import { managedWallets, type PaymentRow } from './tables.ts'
@@ -15,7 +15,7 @@ import { advanceTransfer, type TransferDeps } from './transfer.ts'
  * Approves a waiting payment, which is then made even when its caller is gone.
  * @throws AppError `not_found`; `conflict` when it no longer waits; `forbidden` as `requireWithinPolicy`.
  */
-export function approvePayment(deps: { db: Db; clock: Clock }, userId: string, id: string): Promise<PaymentRow> {
+export function approvePayment(deps: Base, userId: string, id: string): Promise<PaymentRow> {
   const now = deps.clock.now()
   return write(deps.db, (tx) => {
     const payment = getOwnPayment(tx, userId, id)
@@ -37,7 +37,7 @@ function checkAtOf({ kind }: PaymentRow, now: Date): Date {
 const APPROVED_FOR_MS = 24 * 3_600_000
 
 /** @throws AppError `not_found`; `conflict` when it no longer waits. */
-export function denyPayment(deps: { db: Db; clock: Clock }, userId: string, id: string): Promise<PaymentRow> {
+export function denyPayment(deps: Base, userId: string, id: string): Promise<PaymentRow> {
   const now = deps.clock.now()
   return write(deps.db, (tx) => {
     const payment = getOwnPayment(tx, userId, id)
@@ -47,20 +47,14 @@ export function denyPayment(deps: { db: Db; clock: Clock }, userId: string, id: 
 }
 
 /** Denies a payment whose approval expired. */
-function expireApproval(deps: { db: Db; clock: Clock }, payment: PaymentRow): Promise<PaymentRow | null> {
+function expireApproval(deps: Base, payment: PaymentRow): Promise<PaymentRow | null> {
   const now = deps.clock.now()
   return write(deps.db, (tx) =>
     changePayment(tx, deps, payment.id, ['awaiting_approval'], denied('It was not approved in time', now)),
   )
 }
 
-function decide(
-  tx: Tx,
-  deps: { db: Db; clock: Clock },
-  payment: PaymentRow,
-  userId: string,
-  change: Partial<PaymentRow>,
-): PaymentRow {
+function decide(tx: Tx, deps: Base, payment: PaymentRow, userId: string, change: Partial<PaymentRow>): PaymentRow {
   const decided = changePayment(tx, deps, payment.id, ['awaiting_approval'], { ...change, decidedBy: userId })
   if (!decided) throw noLongerWaiting()
   const action = decided.status === 'denied' ? 'wallet.payment.denied' : 'wallet.payment.approved'
@@ -87,7 +81,7 @@ function noLongerWaiting(): AppError {
  * @throws AppError `not_found`; `conflict` for a payment that is not `unknown` or is on a chain.
  */
 export function resolvePayment(
-  deps: { db: Db; clock: Clock },
+  deps: Base,
   userId: string,
   id: string,
   status: 'succeeded' | 'failed',
@@ -113,15 +107,13 @@ const LANES = 4
 /** Settles a payment that is not a transfer, without ordering it again. */
 type SettleElsewhere = (payment: PaymentRow) => Promise<unknown>
 
-type SettlePaymentsDeps = TransferDeps & { settleElsewhere: SettleElsewhere }
-
 /** Settles payments left open by a crash, a slow chain or a missing response, and denies expired approvals. */
-export function settlePaymentsJob(deps: SettlePaymentsDeps): RepeatingJob {
+export function settlePaymentsJob(deps: TransferDeps & { settleElsewhere: SettleElsewhere }): RepeatingJob {
   return { name: 'wallets.settle', everyMs: EVERY_MS, run: () => settlePayments(deps) }
 }
 
 /** Settles all due payments. A failure is logged and does not stop the others. */
-export async function settlePayments(deps: SettlePaymentsDeps): Promise<void> {
+export async function settlePayments(deps: TransferDeps & { settleElsewhere: SettleElsewhere }): Promise<void> {
   if (deps.isStandby) return
   await inLanes(
     duePayments(deps.db).all({ nowMs: deps.clock.now().getTime(), limit: BATCH }),
@@ -136,7 +128,10 @@ export async function settlePayments(deps: SettlePaymentsDeps): Promise<void> {
   )
 }
 
-async function settleOne(deps: SettlePaymentsDeps, payment: PaymentRow): Promise<void> {
+async function settleOne(
+  deps: TransferDeps & { settleElsewhere: SettleElsewhere },
+  payment: PaymentRow,
+): Promise<void> {
   if (payment.status === 'awaiting_approval') await expireApproval(deps, payment)
   else if (payment.kind === 'transfer') await advanceTransfer(deps, payment.id, true)
   else await deps.settleElsewhere(payment)

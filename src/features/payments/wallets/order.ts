@@ -1,21 +1,18 @@
 import { and, eq, gt } from 'drizzle-orm'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId, newOrderedId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once } from '../../../http/env.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import { enqueueMail } from '../../accounts/notifications/send-mail.ts'
 import { users } from '../../accounts/users/tables.ts'
+import type { Base } from '../../base.ts'
 import { getWallet, type WalletOwner } from './create.ts'
 import { copyCannotPay, requireWithinPolicy } from './policy.ts'
 import type { TransferRequest } from './schemas.ts'
 import { type PaymentRow, type WalletRow, walletPayments } from './tables.ts'
 import { advanceUntilSettled, type TransferDeps } from './transfer.ts'
-
-export type PaymentOrderDeps = { clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number; isStandby: boolean }
 
 /**
  * An order for a payment. `reference` is unique, such as `split:12:3`: ordering it again returns the same payment.
@@ -38,7 +35,11 @@ type PaymentOrder = Pick<PaymentRow, 'userId' | 'agentId' | 'kind' | 'purpose' |
  * @throws AppError `unavailable` in a standby copy, `forbidden` as `requireWithinPolicy`; `conflict` when the reference
  * has another payment.
  */
-export function orderPayment(tx: Tx, deps: PaymentOrderDeps, order: PaymentOrder): PaymentRow {
+export function orderPayment(
+  tx: Tx,
+  deps: Base & { approvalExpiryMinutes: number; isStandby: boolean },
+  order: PaymentOrder,
+): PaymentRow {
   const { clock, approvalExpiryMinutes, isStandby } = deps
   if (isStandby) throw copyCannotPay()
   const existing = findByReference(tx, order.reference)
@@ -90,7 +91,7 @@ function recordOrder(tx: Tx, row: PaymentRow, now: Date): void {
 /** Payments that start to wait within this time share one mail. */
 const MAIL_PAUSE_MS = 10 * 60_000
 
-function mailOwner(tx: Tx, { clock, enqueue }: PaymentOrderDeps, userId: string | null): void {
+function mailOwner(tx: Tx, { clock, enqueue }: Base, userId: string | null): void {
   const owner = tx
     .select({ id: users.id, email: users.email })
     .from(users)
@@ -124,7 +125,7 @@ function requireSame(existing: PaymentRow, order: PaymentOrder): PaymentRow {
   throw new AppError('conflict', 'This reference names another payment', { code: 'PAYMENT_MISMATCH' })
 }
 
-export type TransferOrderDeps = TransferDeps & PaymentOrderDeps
+export type TransferOrderDeps = TransferDeps & Base & { approvalExpiryMinutes: number }
 
 /** A request waits this long for a transfer; then the job continues. */
 const WAIT_MS = 20_000

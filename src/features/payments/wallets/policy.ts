@@ -5,6 +5,7 @@ import { formatMicroUsd, toUsd } from '../../../core/money.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
+import type { Base } from '../../base.ts'
 import { getWallet, type WalletOwner } from './create.ts'
 import { changePayment } from './payments.ts'
 import type { PolicyChange } from './schemas.ts'
@@ -116,11 +117,7 @@ function monthOf(now: Date): Date {
 }
 
 /** Changes the given fields only. Freezing fails payments that are not signed yet. @throws AppError `not_found`. */
-export function changePolicy(
-  deps: { db: Db; clock: Clock },
-  owner: WalletOwner,
-  change: PolicyChange,
-): Promise<WalletRow> {
+export function changePolicy(deps: Base, owner: WalletOwner, change: PolicyChange): Promise<WalletRow> {
   const now = deps.clock.now()
   return write(deps.db, (tx) => {
     const wallet = getWallet(tx, owner)

@@ -6,7 +6,9 @@ import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
-import { type CreateWalletDeps, createWallet, findWallet, getWallet, listWallets } from './create.ts'
+import type { Base } from '../../base.ts'
+import type { TokenChains } from './balance.ts'
+import { createWallet, findWallet, getWallet, listWallets } from './create.ts'
 import { approvePayment, denyPayment, resolvePayment } from './decide.ts'
 import { requireSucceeded, sendFromWallet, type TransferOrderDeps } from './order.ts'
 import { getOwnPayment, listPayments } from './payments.ts'
@@ -33,18 +35,8 @@ import {
   WalletOrBalances,
   WalletQuery,
 } from './schemas.ts'
-import {
-  describeAddress,
-  describeOwnAddress,
-  readWalletState,
-  toOwner,
-  toPayment,
-  toWallet,
-  type WalletStateDeps,
-} from './state.ts'
+import { describeAddress, describeOwnAddress, readWalletState, toOwner, toPayment, toWallet } from './state.ts'
 import { advanceTransfer } from './transfer.ts'
-
-type WalletsWebDeps = CreateWalletDeps & WalletStateDeps & { guards: Guards; requestsPerMinute: { agents: number } }
 
 const SEED_REFUSED = 'Seed export is disabled for security. Contact support if you need your private key.'
 const KEPT_WARNING =
@@ -62,7 +54,9 @@ const cdpSupportAnswers: Responses = { responses: { 200: CdpSupport } }
 const cdpWalletAnswers: Responses = { responses: { 200: CdpWallet }, errors: ['not_found'] }
 
 /** Managed wallets of users and agents. Keys never travel over HTTP. */
-export function walletsWeb(deps: WalletsWebDeps) {
+export function walletsWeb(
+  deps: Base & { tokenChains: TokenChains; guards: Guards; requestsPerMinute: { agents: number } },
+) {
   const app = new Hono<WebEnv>()
   const { signedIn, findUser } = deps.guards
   const { network } = deps.tokenChains.USDC.terms
@@ -132,7 +126,7 @@ export function walletsWeb(deps: WalletsWebDeps) {
 }
 
 /** Routes of existing clients. */
-function createWalletWeb(deps: WalletsWebDeps) {
+function createWalletWeb(deps: Base & { tokenChains: TokenChains; guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
   const { network } = deps.tokenChains.USDC.terms

@@ -1,6 +1,5 @@
 import { eq } from 'drizzle-orm'
 import { type Holdings, type TokenTerms, toAddress } from '../../../adapters/chain/token-chain.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
 import { trimTrailing } from '../../../core/text/trim.ts'
@@ -8,13 +7,12 @@ import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { wallets as signInWallets } from '../../accounts/sign-in/tables.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
+import type { Base } from '../../base.ts'
 import { readBalances, readHoldings, type TokenChains } from './balance.ts'
 import { findWallet, type WalletOwner } from './create.ts'
 import { readSpent } from './policy.ts'
 import type { AddressBalances, Asset, ManagedWallet, WalletPayment, WalletState } from './schemas.ts'
 import type { PaymentRow, WalletRow } from './tables.ts'
-
-export type WalletStateDeps = { db: Db; clock: Clock; tokenChains: TokenChains }
 
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
 
@@ -28,7 +26,7 @@ export function toOwner(db: Db, user: SignedInUser, agentId: string | undefined)
 
 /** Returns a wallet with its holdings; `hasWallet: false` without one. */
 export async function readWalletState(
-  { db, clock, tokenChains }: WalletStateDeps,
+  { db, clock, tokenChains }: Base & { tokenChains: TokenChains },
   owner: WalletOwner,
 ): Promise<WalletState> {
   const { network } = tokenChains.USDC.terms
@@ -56,7 +54,10 @@ export async function readWalletState(
  * Returns the holdings of any address. @throws AppError `invalid`, `unavailable` without a chain, `internal` when it
  * cannot be reached.
  */
-export async function describeAddress({ tokenChains }: WalletStateDeps, address: string): Promise<AddressBalances> {
+export async function describeAddress(
+  { tokenChains }: { tokenChains: TokenChains },
+  address: string,
+): Promise<AddressBalances> {
   if (!EVM_ADDRESS.test(address)) throw new AppError('invalid', 'Valid address parameter required')
   const chain = tokenChains.USDC
   chain.requireConfigured()
@@ -67,7 +68,7 @@ export async function describeAddress({ tokenChains }: WalletStateDeps, address:
 }
 
 /** Returns the user's address: of the managed wallet, else of a sign-in wallet. */
-export function describeOwnAddress({ db, tokenChains }: WalletStateDeps, user: SignedInUser) {
+export function describeOwnAddress({ db, tokenChains }: { db: Db; tokenChains: TokenChains }, user: SignedInUser) {
   const { network } = tokenChains.USDC.terms
   const kept = findWallet(db, { userId: user.id, agentId: null })
   if (kept) return { authenticated: true, address: kept.address, network, type: 'managed', source: 'managed' }

@@ -1,25 +1,19 @@
 import { eq } from 'drizzle-orm'
 import { type Standing, type TokenChain, toAddress } from '../../../adapters/chain/token-chain.ts'
-import type { Clock } from '../../../core/clock.ts'
 import type { RunInLane } from '../../../core/concurrency/keyed-queue.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
-import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { pause } from '../../../jobs/runner.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
+import type { Base } from '../../base.ts'
 import type { TokenChains } from './balance.ts'
 import { openSigningAccount } from './create.ts'
 import { changeOrReread, getPayment, listTakenNonces } from './payments.ts'
 import { copyCannotPay, requireSendable } from './policy.ts'
 import { managedWallets, type PaymentRow, type WalletRow } from './tables.ts'
 
-export type TransferDeps = {
-  db: Db
-  clock: Clock
-  log: Log
-  sealer: Sealer
+export type TransferDeps = Base & {
   tokenChains: TokenChains
   /** Serializes the transactions of an address, because their nonces must be consecutive. */
   runInWalletQueue: RunInLane

@@ -8,7 +8,8 @@ import { write } from '../../../db/write.ts'
 import { findAgentRow } from '../../agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { ColonyReads } from './gateway.ts'
-import { type AgentRecordDeps, type ColonyTier, priceOf, type Rating, rateAgent, readAgentRecord } from './rating.ts'
+import type { CountQuestions } from './rating.ts'
+import { type ColonyTier, priceOf, type Rating, rateAgent, readAgentRecord } from './rating.ts'
 import { colonyMembers } from './tables.ts'
 
 /** Price of a gateway call before discounts, that of the cheapest plugin. */
@@ -21,7 +22,12 @@ const ENDPOINTS = [
 ]
 
 /** Creates the built-in gateway, used without X402_GATEWAY_URL. Its answers come from the platform's records. */
-export function createColony(deps: AgentRecordDeps & { db: Db; clock: Clock; appUrl: string }): ColonyReads {
+export function createColony(deps: {
+  db: Db
+  clock: Clock
+  countQuestions: CountQuestions
+  appUrl: string
+}): ColonyReads {
   const readRating = (agentId: string): Rating => rateAgent(readAgentRecord(deps, getAgentRow(deps.db, agentId)))
   return {
     async health() {
@@ -75,7 +81,7 @@ export function createColony(deps: AgentRecordDeps & { db: Db; clock: Clock; app
 export type FindTier = (userId: string, agentId: string) => ColonyTier
 
 /** Creates the tiers of the built-in gateway. */
-export function createTiers(deps: AgentRecordDeps & { db: Db }): FindTier {
+export function createTiers(deps: { db: Db; clock: Clock; countQuestions: CountQuestions }): FindTier {
   return (userId, agentId) => {
     const isTheirs = and(eq(agents.id, agentId), eq(agents.ownerId, userId))
     const agent = deps.db.select().from(agents).where(isTheirs).get()

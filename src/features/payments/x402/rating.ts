@@ -81,15 +81,16 @@ function percentOf(part: number, whole: number): number | null {
 /** Counts an agent's messages; the conversations domain stores them. */
 export type CountQuestions = (agentId: string) => { processed: number; failed: number }
 
-export type AgentRecordDeps = { db: Db; clock: Clock; countQuestions: CountQuestions }
-
 const DAYS = 30
 const HOUR_MS = 3_600_000
 /** The owner's latest calls are scanned, because no index leads to those of one agent. */
 const RECENT_CALLS = 5000
 
 /** Returns the recorded activity of an agent in the last 30 days. */
-export function readAgentRecord(deps: AgentRecordDeps, agent: AgentRow): AgentRecord {
+export function readAgentRecord(
+  deps: { db: Db; clock: Clock; countQuestions: CountQuestions },
+  agent: AgentRow,
+): AgentRecord {
   const records = readAgentRecords(deps, agent.ownerId, [agent.id]).get(agent.id)
   if (!records) throw new Error(`Nothing was read of the agent ${agent.id}`)
   return records
@@ -97,7 +98,7 @@ export function readAgentRecord(deps: AgentRecordDeps, agent: AgentRow): AgentRe
 
 /** Like `readAgentRecord` for several agents of one owner, whose calls are read once. */
 export function readAgentRecords(
-  { db, clock, countQuestions }: AgentRecordDeps,
+  { db, clock, countQuestions }: { db: Db; clock: Clock; countQuestions: CountQuestions },
   ownerId: string | null,
   agentIds: readonly string[],
 ): Map<string, AgentRecord> {

@@ -1,17 +1,15 @@
 import { type ColonyUpstream, type UpstreamAnswer, UpstreamSilence } from '../../../adapters/colony/upstream.ts'
-import type { Clock } from '../../../core/clock.ts'
 import type { RunInLane } from '../../../core/concurrency/keyed-queue.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Db, Tx } from '../../../db/open.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { Base } from '../../base.ts'
 import { changeOrReread, changePayment, getPayment } from '../wallets/payments.ts'
 import { requireSendable } from '../wallets/policy.ts'
 import type { PaymentRow } from '../wallets/tables.ts'
 import { toObject } from './gateway.ts'
 
-export type UpstreamPaymentDeps = {
-  db: Db
-  clock: Clock
+export type UpstreamPaymentDeps = Base & {
   colonyUpstream: ColonyUpstream | null
   /** A standby copy of an installation pays nothing. */
   isStandby: boolean

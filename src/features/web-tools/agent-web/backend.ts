@@ -1,21 +1,29 @@
 import { type Context, Hono } from 'hono'
+import type { Egress } from '../../../adapters/egress/egress.ts'
+import type { PageReader } from '../../../adapters/pages/reader.ts'
 import type { WebSearch } from '../../../adapters/search/search.ts'
 import { AppError } from '../../../core/errors.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
+import type { Base } from '../../base.ts'
 import { requireTool } from '../../conversations/agent-tools/settings.ts'
 import { HttpResponse } from '../../payments/paid-calls/schemas.ts'
 import { PageError, type ReadUrlDeps, summarize } from '../summarizer/pages.ts'
-import { type RequestDeps, requestForAgent } from './request.ts'
+import { requestForAgent } from './request.ts'
 import { FoundPages, HttpRequest, PageRequest, PageText, SearchRequest } from './schemas.ts'
 
-export type AgentWebDeps = RequestDeps &
-  ReadUrlDeps & { callers: CallerFinder; webSearch: WebSearch; requestsPerMinute: { backend: number } }
-
 /** Serves web pages, search and HTTP requests to agents; the egress client blocks private addresses. */
-export function agentWebBackend(deps: AgentWebDeps) {
+export function agentWebBackend(
+  deps: Base & {
+    egress: Egress
+    callers: CallerFinder
+    webSearch: WebSearch
+    requestsPerMinute: { backend: number }
+    pages: PageReader
+  },
+) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)
   const whoAsks = (c: Context) => String(c.get('agentId'))

@@ -1,8 +1,7 @@
 import type { Egress } from '../../../adapters/egress/egress.ts'
 import { EgressError } from '../../../adapters/egress/error.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Db } from '../../../db/open.ts'
+import type { Base } from '../../base.ts'
 import { listHttpHosts } from '../../conversations/agent-tools/settings.ts'
 import { claimApproval } from '../../conversations/approvals/decide.ts'
 import { HttpArguments } from './schemas.ts'
@@ -12,8 +11,6 @@ const MAX_BYTES = 512 * 1024
 /** Safe methods change nothing on the server (RFC 9110, 9.2.1). */
 const SAFE_METHODS = new Set(['GET', 'HEAD'])
 
-export type RequestDeps = { db: Db; clock: Clock; egress: Egress }
-
 /**
  * Sends an agent's request to a host that its owner allows. A method that may change something needs the owner's
  * approval of exactly this request; the approval is used up before sending. Redirects are not followed: they could lead
@@ -22,7 +19,7 @@ export type RequestDeps = { db: Db; clock: Clock; egress: Egress }
  * not valid, `upstream_failed` when the host does not answer.
  */
 export async function requestForAgent(
-  deps: RequestDeps,
+  deps: Base & { egress: Egress },
   agentId: string,
   asked: { arguments: string; approvalId?: string | null | undefined },
 ) {

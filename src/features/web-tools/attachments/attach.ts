@@ -10,7 +10,8 @@ import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal, SignedInUser } from '../../../http/env.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
-import { type WorkspaceQuotaDeps, withinWorkspaceQuota } from '../../agents/storage/quota.ts'
+import type { StorageQuota } from '../../agents/storage/quota.ts'
+import { withinWorkspaceQuota } from '../../agents/storage/quota.ts'
 import { MAX_EXCERPT_CHARACTERS } from '../../conversations/chat/attachments.ts'
 import { type AttachmentRow, chatAttachments } from '../../conversations/chat/tables.ts'
 import { type OneAtATime, openWorkspace, type Workspace, type WorkspaceDeps } from '../browse/workspace.ts'
@@ -18,7 +19,7 @@ import { type OneAtATime, openWorkspace, type Workspace, type WorkspaceDeps } fr
 export type AttachDeps = WorkspaceDeps & {
   clock: Clock
   pdf: PdfReader
-  storage: WorkspaceQuotaDeps['storage']
+  storage: Pick<StorageQuota, 'within'>
   oneAtATime: OneAtATime
 }
 

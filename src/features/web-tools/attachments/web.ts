@@ -10,10 +10,8 @@ import { AttachmentQuery, OneAttachment } from '../../conversations/chat/schemas
 import { findAddressee } from '../../conversations/chat/send.ts'
 import { type AttachDeps, attachFile } from './attach.ts'
 
-export type AttachmentsWebDeps = AttachDeps & { guards: Guards; requestsPerMinute: { chat: number } }
-
 /** Serves uploads of files that are attached to a message. */
-export function attachmentsWeb(deps: AttachmentsWebDeps) {
+export function attachmentsWeb(deps: AttachDeps & { guards: Guards; requestsPerMinute: { chat: number } }) {
   const app = new Hono<WebEnv>()
   const limited = limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.')
 

@@ -2,18 +2,19 @@ import { and, eq } from 'drizzle-orm'
 import { DEFAULT_BRANCH, type GitAuthor } from '../../../adapters/git/git.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
+import type { SealPurpose } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import { users } from '../../accounts/users/tables.ts'
+import type { Base } from '../../base.ts'
 import type { CredentialsRequest } from './schemas.ts'
 import { gitCredentials } from './tables.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Stores a password for the remotes of one origin; it is never returned. */
 export async function setGitCredentials(
-  deps: { db: Db; clock: Clock; sealer: Sealer },
+  deps: Base,
   { agent }: Workspace,
   { origin, username, password }: CredentialsRequest,
 ): Promise<void> {
@@ -37,7 +38,7 @@ export async function deleteGitCredentials(db: Db, workspace: Workspace, origin:
 }
 
 /** Returns a workspace's credentials, decrypted for the next push. */
-function listGitCredentials(deps: { db: Db; sealer: Sealer }, { agent }: Workspace) {
+function listGitCredentials(deps: Base, { agent }: Workspace) {
   const isOfWorkspace = eq(gitCredentials.workspace, agent?.id ?? '')
   const rows = deps.db.select().from(gitCredentials).where(isOfWorkspace).all()
   return rows.map(({ workspace, origin, username, sealedPassword }) => ({
@@ -64,8 +65,6 @@ const DEFAULT_MESSAGE = 'sync changes'
 const FIRST_MESSAGE = 'Start version history'
 /** Commit author when the internal key commits to a workspace without an owner. */
 const OPERATOR = { name: 'Stead', email: 'stead@localhost' }
-
-type SyncDeps = { db: Db; clock: Clock; sealer: Sealer; allowPrivate: boolean }
 /** Result of `git-sync`, without `ok`; `message` describes the outcome. */
 type Synced = { committed: boolean; pushed: boolean; hash: string; message: string }
 
@@ -74,7 +73,7 @@ type Synced = { committed: boolean; pushed: boolean; hash: string; message: stri
  * @throws AppError `internal` without a repository, or when staging or committing fails.
  */
 export async function syncWorkspace(
-  deps: SyncDeps,
+  deps: Base & { allowPrivate: boolean },
   workspace: Workspace,
   principal: Principal,
   message = DEFAULT_MESSAGE,
@@ -99,7 +98,7 @@ export async function syncWorkspace(
  * fails.
  */
 export async function startVersionHistory(
-  deps: Pick<SyncDeps, 'db' | 'clock'>,
+  deps: { db: Db; clock: Clock },
   workspace: Workspace,
   principal: Principal,
 ): Promise<{ branch: string; hash: string }> {
@@ -109,11 +108,7 @@ export async function startVersionHistory(
 }
 
 /** Returns the caller as commit author, or the agent's owner for a service. */
-function toAuthor(
-  { db, clock }: Pick<SyncDeps, 'db' | 'clock'>,
-  { agent }: Workspace,
-  principal: Principal,
-): GitAuthor {
+function toAuthor({ db, clock }: { db: Db; clock: Clock }, { agent }: Workspace, principal: Principal): GitAuthor {
   const { name, email } = principal.kind === 'user' ? principal.user : (findOwner(db, agent?.ownerId) ?? OPERATOR)
   return {
     name: toIdentText(name ?? '') || OPERATOR.name,

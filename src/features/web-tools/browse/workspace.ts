@@ -8,24 +8,23 @@ import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { WorkspaceLinks } from '../../../adapters/workspaces/links.ts'
 import { openFolderFiles, type WorkspaceFiles } from '../../../adapters/workspaces/workspace.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { createLanes } from '../../../core/concurrency/keyed-queue.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
-import { type WorkspaceQuotaDeps, withinWorkspaceQuota } from '../../agents/storage/quota.ts'
+import type { StorageQuota } from '../../agents/storage/quota.ts'
+import { withinWorkspaceQuota } from '../../agents/storage/quota.ts'
+import type { Base } from '../../base.ts'
 
-export type BrowseDeps = WorkspaceDeps & {
-  clock: Clock
-  sealer: Sealer
-  allowPrivate: boolean
-  storage: WorkspaceQuotaDeps['storage']
-  plannedEndpoints: boolean
-  oneAtATime: OneAtATime
-}
+export type BrowseDeps = WorkspaceDeps &
+  Base & {
+    allowPrivate: boolean
+    storage: Pick<StorageQuota, 'within'>
+    plannedEndpoints: boolean
+    oneAtATime: OneAtATime
+  }
 export type BrowseGuard = MiddlewareHandler<BackendEnv>
 
 /** Smallest disk usage of a folder entry. The size of a commit is unknown beforehand and is measured afterwards. */

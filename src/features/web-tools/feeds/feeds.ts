@@ -3,7 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Config } from '../../../core/config.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { parseBoundedJson } from '../../../core/json/bounded-json.ts'
-import type { Log } from '../../../core/log.ts'
+import type { Base } from '../../base.ts'
 
 const FRESH_MS = 5 * 60_000
 /** How long the last answer is served, marked as stale, while its source fails. */
@@ -42,7 +42,7 @@ type Remembered = {
 type Failure = { status: number; challenge: unknown } | AppError
 
 /** Opens the configured data feeds; each is fetched at most every five minutes, with one request at a time. */
-export function createFeeds(deps: { egress: Egress; clock: Clock; log: Log; feeds: readonly FeedSource[] }): Feeds {
+export function createFeeds(deps: Base & { egress: Egress; feeds: readonly FeedSource[] }): Feeds {
   const known = new Map<string, Remembered>()
   const underWay = new Map<string, Promise<Remembered>>()
   const isWithin = (time: Date | undefined, ms: number) => {
@@ -83,7 +83,7 @@ export function createFeeds(deps: { egress: Egress; clock: Clock; log: Log; feed
   }
 }
 
-async function ask(deps: { egress: Egress; clock: Clock; log: Log }, url: string): Promise<Remembered> {
+async function ask(deps: Base & { egress: Egress }, url: string): Promise<Remembered> {
   try {
     const response = await deps.egress.request(url, {
       headers: { accept: 'application/json' },

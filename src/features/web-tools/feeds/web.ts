@@ -6,10 +6,8 @@ import { validate } from '../../../http/validate.ts'
 import type { Feeds } from './feeds.ts'
 import { type Feed, type FeedList, FeedQuery, FeedResponse } from './schemas.ts'
 
-export type FeedsWebDeps = { feeds: Feeds; appUrl: string }
-
 /** Serves the configured data feeds without authentication. */
-export function feedsWeb({ feeds, appUrl }: FeedsWebDeps) {
+export function feedsWeb({ feeds, appUrl }: { feeds: Feeds; appUrl: string }) {
   const app = new Hono<WebEnv>()
 
   app.get(

@@ -1,7 +1,6 @@
 import { and, desc, eq, inArray, isNotNull, lt, lte } from 'drizzle-orm'
 import { z } from 'zod'
 import { INGEST_URL, type LiveStream, type NewLiveStream, type RadioProvider } from '../../../adapters/media/radio.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { requireQuota } from '../../../core/require-quota.ts'
@@ -12,6 +11,7 @@ import { write } from '../../../db/write.ts'
 import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
 import { wallets } from '../../accounts/sign-in/tables.ts'
 import type { TokenGate } from '../../accounts/social-identity/gate.ts'
+import type { Base } from '../../base.ts'
 import type { CreateStreamRequest, LiveDj, OwnStream } from './schemas.ts'
 import { type RadioStreamRow, radioStreams } from './tables.ts'
 
@@ -22,14 +22,16 @@ const ABANDONED_AFTER_MS = 10 * 60_000
 const TOKEN_DECIMALS = 18
 const UNNAMED = 'Anonymous DJ'
 
-export type RadioDeps = { db: Db; clock: Clock; radio: RadioProvider; tokenGate: TokenGate }
-
 /**
  * Creates a live stream for a user whose own wallet holds enough of the token. The stream key is only in the response.
  * @throws AppError `unavailable` NOT_CONFIGURED, `forbidden` when the wallet is not the user's or holds too little,
  * `limited` at five streams, and errors of the provider and the chain.
  */
-export async function createStream(deps: RadioDeps, userId: string, request: CreateStreamRequest) {
+export async function createStream(
+  deps: Base & { radio: RadioProvider; tokenGate: TokenGate },
+  userId: string,
+  request: CreateStreamRequest,
+) {
   deps.radio.requireConfigured()
   await requireAccess(deps, userId, request.wallet)
   const row = await write(deps.db, (tx) => reserve(tx, deps.clock.now(), userId, request))
@@ -42,7 +44,11 @@ export async function createStream(deps: RadioDeps, userId: string, request: Cre
   return toAnswer(row, stream)
 }
 
-async function requireAccess({ db, tokenGate }: RadioDeps, userId: string, wallet: `0x${string}`): Promise<void> {
+async function requireAccess(
+  { db, tokenGate }: { db: Db; tokenGate: TokenGate },
+  userId: string,
+  wallet: `0x${string}`,
+): Promise<void> {
   const isOwn = and(eq(wallets.userId, userId), eq(wallets.address, wallet))
   if (!db.select({ address: wallets.address }).from(wallets).where(isOwn).get()) {
     throw await refusal(tokenGate, 'The wallet is not one that you signed in with')
@@ -92,7 +98,7 @@ function toAnswer({ name, wallet }: RadioStreamRow, { id, streamKey, playbackId 
 const CACHE_MS = 5000
 
 /** Lists the users who are live. Concurrent callers share one request; a failure is not cached. */
-export function createLiveList(deps: { db: Db; clock: Clock; radio: Pick<RadioProvider, 'listLive'> }) {
+export function createLiveList(deps: Base & { radio: Pick<RadioProvider, 'listLive'> }) {
   let asked: { at: number; streams: Promise<LiveStream[]> } | null = null
   const listStreams = () => {
     const now = deps.clock.now().getTime()
@@ -163,7 +169,11 @@ function toUrls(playbackId: string | null) {
  * Deletes a stream and its key. The row stays when the provider fails, so the caller can retry.
  * @throws AppError `not_found` for a missing stream or another user's, and errors of the provider.
  */
-export async function deleteStream({ db, radio }: RadioDeps, userId: string, id: string): Promise<void> {
+export async function deleteStream(
+  { db, radio }: { db: Db; radio: RadioProvider },
+  userId: string,
+  id: string,
+): Promise<void> {
   radio.requireConfigured()
   const isOwn = and(eq(radioStreams.userId, userId), eq(radioStreams.providerId, id))
   if (!db.select().from(radioStreams).where(isOwn).get()) throw new AppError('not_found', 'Stream not found')

@@ -1,16 +1,19 @@
 import { Hono } from 'hono'
+import type { RadioProvider } from '../../../adapters/media/radio.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import type { TokenGate } from '../../accounts/social-identity/gate.ts'
+import type { Base } from '../../base.ts'
 import { CreatedStream, CreateStreamRequest, DeletedStream, LiveDjList, OwnStreamList } from './schemas.ts'
-import { createLiveList, createStream, deleteStream, listOwnStreams, type RadioDeps } from './streams.ts'
-
-export type RadioWebDeps = RadioDeps & { guards: Guards; requestsPerMinute: { chat: number } }
+import { createLiveList, createStream, deleteStream, listOwnStreams } from './streams.ts'
 
 /** Serves live radio: listening is public; broadcasting requires a minimum token balance. */
-export function radioWeb(deps: RadioWebDeps) {
+export function radioWeb(
+  deps: Base & { radio: RadioProvider; tokenGate: TokenGate; guards: Guards; requestsPerMinute: { chat: number } },
+) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
   const listLive = createLiveList(deps)

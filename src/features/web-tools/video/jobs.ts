@@ -9,17 +9,16 @@ import {
   type VideoProvider,
   VideoRefusal,
 } from '../../../adapters/media/video.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { type MicroUsd, toMicroUsd } from '../../../core/money.ts'
-import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
+import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { PLANS } from '../../accounts/plans/plans.ts'
 import type { Bill, Spendings } from '../../ai/usage/spend.ts'
 import { DIRECT } from '../../ai/usage/tables.ts'
 import { UNCACHED } from '../../ai/usage/writer.ts'
+import type { Base } from '../../base.ts'
 import { type VideoRow, videos } from './tables.ts'
 import { VIDEO_JOB } from './videos.ts'
 
@@ -31,7 +30,7 @@ const HOUR_MS = 3_600_000
 
 const VideoJob = z.object({ id: z.string() })
 
-type VideoDeps = PlaceOrderDeps & { db: Db; clock: Clock; enqueue: Enqueue; videosFolder: string }
+type VideoDeps = Base & { video: VideoProvider; spendings: Spendings; videosFolder: string }
 
 /** Advances a video by one step per job, so a slow video does not block other jobs. */
 export function videoJob(deps: VideoDeps): JobKind {
@@ -114,8 +113,6 @@ async function deleteOrphans({ db, videosFolder }: Pick<VideoDeps, 'db' | 'video
   }
 }
 
-type PlaceOrderDeps = { video: VideoProvider; spendings: Spendings }
-
 const ENDPOINT = '/api/generate-video'
 const STOPPED = 'The program stopped before the order was answered'
 
@@ -125,7 +122,7 @@ const STOPPED = 'The program stopped before the order was answered'
  * @throws AppError of the provider; the cost is then recorded too, unless the provider rejected the order.
  */
 async function placeOrder(
-  { video, spendings }: PlaceOrderDeps,
+  { video, spendings }: { video: VideoProvider; spendings: Spendings },
   userId: string,
   prompt: VideoPrompt,
   signal: AbortSignal,

@@ -1,6 +1,5 @@
 import { and, desc, eq, inArray } from 'drizzle-orm'
 import type { VideoPrompt, VideoProvider } from '../../../adapters/media/video.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { requireQuota } from '../../../core/require-quota.ts'
@@ -10,9 +9,9 @@ import { inPages } from '../../../db/pages/in-pages.ts'
 import type { PersonalList } from '../../../db/personal-data.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
 import { pause } from '../../../jobs/runner.ts'
 import { NO_PLAN, planInForce, planRequired } from '../../accounts/plans/plans.ts'
+import type { Base } from '../../base.ts'
 import type { GenerateVideoRequest } from './schemas.ts'
 import { type VideoRow, videos } from './tables.ts'
 
@@ -23,15 +22,13 @@ const MAX_UNDER_WAY = 2
 const LOOK_MS = 250
 const MAX_LISTED = 50
 
-export type GenerateDeps = { db: Db; clock: Clock; enqueue: Enqueue; video: VideoProvider }
-
 /**
  * Orders a video, which jobs then create.
  * @throws AppError `unavailable` NOT_CONFIGURED, `payment_required` PLAN_REQUIRED, `limited` while two of the user's
  * videos are in progress.
  */
 export async function orderVideo(
-  deps: GenerateDeps,
+  deps: Base & { video: VideoProvider },
   user: SignedInUser,
   request: GenerateVideoRequest,
 ): Promise<VideoRow> {

@@ -1,21 +1,23 @@
 import { type Context, Hono } from 'hono'
+import type { VideoProvider } from '../../../adapters/media/video.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import type { Base } from '../../base.ts'
 import { videoFile } from './jobs.ts'
 import { FinishedVideo, GenerateVideoRequest, type OwnVideo, OwnVideoList, PendingVideo } from './schemas.ts'
 import type { VideoRow } from './tables.ts'
-import { type GenerateDeps, getVideo, listVideos, orderVideo, waitForVideo } from './videos.ts'
+import { getVideo, listVideos, orderVideo, waitForVideo } from './videos.ts'
 
 const WAIT_MS = 60_000
 
-export type VideoWebDeps = GenerateDeps & { guards: Guards; videosFolder: string; requestsPerMinute: { chat: number } }
-
 /** Serves video generation. */
-export function videoWeb(deps: VideoWebDeps) {
+export function videoWeb(
+  deps: Base & { video: VideoProvider; guards: Guards; videosFolder: string; requestsPerMinute: { chat: number } },
+) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
@@ -89,7 +91,7 @@ function toPending(video: VideoRow): PendingVideo {
   return { id: video.id, status: video.status === 'queued' ? 'queued' : 'processing', url: urlOf(video) }
 }
 
-function findObstacle(video: GenerateDeps['video']): string | null {
+function findObstacle(video: VideoProvider): string | null {
   try {
     video.requireConfigured()
     return null

@@ -8,11 +8,9 @@ import type { MailAttachment, MailEvent } from './schemas.ts'
 const MAX_FILES = 8
 const MAX_NAME_CHARACTERS = 200
 
-export type MailFilesDeps = Omit<AttachDeps, 'clock'>
-
 /** Writes a mail's attachments into the agent's workspace; lists a file that cannot be stored with the reason. */
 export async function keepMailFiles(
-  deps: MailFilesDeps,
+  deps: Omit<AttachDeps, 'clock'>,
   agentId: string,
   attachments: readonly MailAttachment[],
 ): Promise<MailFile[]> {
@@ -22,7 +20,7 @@ export async function keepMailFiles(
 }
 
 async function keepOne(
-  deps: MailFilesDeps,
+  deps: Omit<AttachDeps, 'clock'>,
   agentId: string,
   { filename, content_type: mediaType, content }: MailAttachment,
   index: number,
@@ -44,15 +42,13 @@ async function keepOne(
 
 const MAX_TEXT_CHARACTERS = 5000
 
-export type BodyDeps = { mailReader: Pick<MailReader, 'toText'>; log: Log }
-
 /**
  * Returns the first 5,000 characters of a mail's readable text, or an empty text. The plain part replaces an HTML part
  * that is too expensive to read.
  * @throws AppError `unavailable` while too many mails are being read: the mail service then resends the event.
  */
 export async function readBody(
-  deps: BodyDeps,
+  deps: { log: Log; mailReader: Pick<MailReader, 'toText'> },
   { html, text }: Pick<MailEvent['data'], 'html' | 'text'>,
 ): Promise<string> {
   if (!html) return shorten(text ?? '')

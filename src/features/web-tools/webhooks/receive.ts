@@ -1,21 +1,19 @@
 import { and, eq, lt } from 'drizzle-orm'
 import type { ZodType } from 'zod'
-import { addDays, type Clock } from '../../../core/clock.ts'
+import type { MailReader } from '../../../adapters/mail/reader.ts'
+import { addDays } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { AgentMail } from '../../agents/channels/channels.ts'
+import type { Base } from '../../base.ts'
 import { findAuthentication } from '../../conversations/inbox/headers.ts'
-import {
-  addressMail,
-  type IncomingMail,
-  type ReceiveMailDeps,
-  readMail,
-  receiveMail,
-} from '../../conversations/inbox/receive.ts'
+import { addressMail, type IncomingMail, readMail, receiveMail } from '../../conversations/inbox/receive.ts'
+import type { AttachDeps } from '../attachments/attach.ts'
 import { applyStreamEvent } from '../radio/streams.ts'
-import { type BodyDeps, keepMailFiles, type MailFilesDeps, readBody } from './mail-content.ts'
+import { keepMailFiles, readBody } from './mail-content.ts'
 import { MailEvent, VideoEvent } from './schemas.ts'
 import { webhookEvents } from './tables.ts'
 
@@ -23,7 +21,13 @@ const RECEIVED = 'received'
 const DAYS_KEPT = 7
 const HOUR_MS = 3_600_000
 
-export type WebhookDeps = ReceiveMailDeps & MailFilesDeps & BodyDeps & { db: Db; clock: Clock }
+export type WebhookDeps = Base &
+  Omit<AttachDeps, 'clock'> & {
+    /** `authservId` names the mail service whose DMARC results are trusted. */
+    webhooks: { allowedSenders: readonly string[]; authservId: string | undefined }
+    agentMail: AgentMail
+    mailReader: Pick<MailReader, 'toText'>
+  }
 
 /** Applies an event of the video service once. @throws AppError `invalid` for an unexpected payload. */
 export async function receiveVideoEvent(deps: WebhookDeps, body: Uint8Array): Promise<void> {
@@ -68,7 +72,7 @@ function toMail(
 }
 
 /** Deletes events after a week, when their senders no longer retry them. */
-export function webhookEventsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
+export function webhookEventsJob(deps: Base): RepeatingJob {
   return {
     name: 'webhooks.forget',
     everyMs: HOUR_MS,

@@ -7,12 +7,10 @@ import { receiveMailEvent, receiveVideoEvent, type WebhookDeps } from './receive
 import { MailReceived } from './schemas.ts'
 import { createMailVerifier, verifyVideoSignature } from './verify.ts'
 
-export type WebhooksWebDeps = WebhookDeps & {
-  webhooks: { videoSecret: string | undefined; emailSecret: string | undefined }
-}
-
 /** Receives signed events of the video and mail services. */
-export function webhooksWeb(deps: WebhooksWebDeps) {
+export function webhooksWeb(
+  deps: WebhookDeps & { webhooks: { videoSecret: string | undefined; emailSecret: string | undefined } },
+) {
   const app = new Hono<WebEnv>()
   const { videoSecret, emailSecret } = deps.webhooks
   const verifyMail = emailSecret ? createMailVerifier(emailSecret) : null

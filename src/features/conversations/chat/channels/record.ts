@@ -8,6 +8,7 @@ import { write } from '../../../../db/write.ts'
 import { getAgent } from '../../../agents/registry/agents.ts'
 import type { AgentRow } from '../../../agents/registry/tables.ts'
 import type { StorageQuota } from '../../../agents/storage/quota.ts'
+import type { Base } from '../../../base.ts'
 import { nameSession, newSessionId, toSessionTitle } from '../sessions.ts'
 import { type ChatSessionRow, chatSessions, chatToolCalls, chatTurns, type MessageRow, messages } from '../tables.ts'
 import type { ChannelReport } from './schemas.ts'
@@ -146,15 +147,17 @@ function notLaterThanNow({ clock }: { clock: Clock }, at: Date): Date {
   return at > now ? now : at
 }
 
-export type ReportDeps = { db: Db; clock: Clock; storage: Pick<StorageQuota, 'within'> }
-
 /**
  * Stores the channel entries that an agent reports, each once even if a report is repeated.
  * @returns the number of entries stored.
  * @throws AppError `not_found` for a missing agent; `storage_full` for a person's message over the owner's quota, after
  * the entries before it are stored. Answers are always stored, because they were paid for.
  */
-export async function storeReport(deps: ReportDeps, agentId: string, { entries }: ChannelReport): Promise<number> {
+export async function storeReport(
+  deps: Base & { storage: Pick<StorageQuota, 'within'> },
+  agentId: string,
+  { entries }: ChannelReport,
+): Promise<number> {
   const agent = getAgent(deps.db, { kind: 'operator' }, agentId)
   for (const entry of entries) {
     await write(deps.db, (tx) => {

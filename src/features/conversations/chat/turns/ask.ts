@@ -9,13 +9,12 @@ import { pause } from '../../../../jobs/runner.ts'
 import { findReachableEndpoint } from '../../../agents/registry/address.ts'
 import { getAgent } from '../../../agents/registry/agents.ts'
 import type { AgentRow } from '../../../agents/registry/tables.ts'
+import type { Base } from '../../../base.ts'
 import { toAgentMessage } from '../attachments.ts'
 import { listMessagesBefore } from '../replace.ts'
 import { findInstructions } from '../sessions.ts'
 import type { MessageRow, TurnRow } from '../tables.ts'
 import type { TurnLog } from './log.ts'
-
-export type StreamAnswerDeps = { db: Db; sealer: Sealer; gateway: Pick<AgentGateway, 'streamTurn' | 'joinTurn'> }
 
 /** A turn to carry out. `again`: it was started before, by this process or an earlier one. */
 export type Asked = { turn: TurnRow; question: MessageRow; log: TurnLog; how: 'anew' | 'again' }
@@ -33,7 +32,7 @@ const PASSING: ReadonlySet<string> = new Set(['running', 'sleeping', 'provisioni
  * @throws AppError of the gateway; `conflict` TURN_INTERRUPTED for a turn that cannot be resumed.
  */
 export async function* streamAnswer(
-  deps: StreamAnswerDeps,
+  deps: Base & { gateway: Pick<AgentGateway, 'streamTurn' | 'joinTurn'> },
   asked: Asked,
   signal: AbortSignal,
 ): AsyncGenerator<AgentTurnEvent, void> {
@@ -52,7 +51,7 @@ export async function* streamAnswer(
 
 /** @throws `broken` when the agent does not know the turn or stays unreachable. */
 async function* rejoin(
-  deps: StreamAnswerDeps,
+  deps: Base & { gateway: Pick<AgentGateway, 'streamTurn' | 'joinTurn'> },
   asked: Asked,
   signal: AbortSignal,
   broken: AppError,
@@ -80,7 +79,7 @@ async function* rejoin(
 }
 
 async function* askAnew(
-  deps: StreamAnswerDeps,
+  deps: Base & { gateway: Pick<AgentGateway, 'streamTurn' | 'joinTurn'> },
   { turn, question }: Asked,
   signal: AbortSignal,
 ): AsyncGenerator<AgentTurnEvent, void> {
@@ -93,7 +92,7 @@ async function* askAnew(
 }
 
 async function* joinAgain(
-  deps: StreamAnswerDeps,
+  deps: Base & { gateway: Pick<AgentGateway, 'streamTurn' | 'joinTurn'> },
   { turn }: Asked,
   signal: AbortSignal,
 ): AsyncGenerator<AgentTurnEvent, void> {
@@ -101,7 +100,7 @@ async function* joinAgain(
 }
 
 /** Returns the agent's current address, which a restart may have changed. */
-export function requireTurnEndpoint(deps: Pick<StreamAnswerDeps, 'db' | 'sealer'>, turn: TurnRow) {
+export function requireTurnEndpoint(deps: { db: Db; sealer: Sealer }, turn: TurnRow) {
   return requireEndpoint(deps.sealer, getAgent(deps.db, { kind: 'operator' }, turn.agentId))
 }
 
@@ -122,7 +121,7 @@ async function* beyond(log: TurnLog, events: AsyncIterable<AgentTurnEvent>): Asy
   }
 }
 
-function mayPass(deps: StreamAnswerDeps, turn: TurnRow, error: unknown): boolean {
+function mayPass(deps: { db: Db }, turn: TurnRow, error: unknown): boolean {
   const isAway = error instanceof BrokenConnection || hasCode(error, 'AGENT_NOT_RUNNING')
   return isAway && PASSING.has(getAgent(deps.db, { kind: 'operator' }, turn.agentId).status)
 }

@@ -9,10 +9,8 @@ import { createTurnLog, type TurnEvent, type TurnLog } from './log.ts'
 import { findMessage, findTurn, getTurn, listPieces, listToolCalls, toTurnError } from './store.ts'
 import type { LiveTurn, Turns } from './turns.ts'
 
-type ReadDeps = { db: Db; turns: Pick<Turns, 'find'> }
-
 /** @throws AppError `not_found` for a missing turn and for another user's. */
-export function showTurn(deps: ReadDeps, userId: string, id: string): ChatTurn {
+export function showTurn(deps: { db: Db; turns: Pick<Turns, 'find'> }, userId: string, id: string): ChatTurn {
   const turn = getTurn(deps.db, userId, id)
   const question = findMessage(deps.db, turn.questionId)
   // A foreign key keeps the message as long as its turn.
@@ -21,7 +19,11 @@ export function showTurn(deps: ReadDeps, userId: string, id: string): ChatTurn {
 }
 
 /** Lists a user's running turns, of all agents unless one is given. Their number is limited. */
-export function listRunningTurns(deps: ReadDeps, userId: string, query: TurnQuery): ChatTurn[] {
+export function listRunningTurns(
+  deps: { db: Db; turns: Pick<Turns, 'find'> },
+  userId: string,
+  query: TurnQuery,
+): ChatTurn[] {
   return deps.db
     .select({ turn: chatTurns, question: messages })
     .from(chatTurns)
@@ -39,7 +41,7 @@ export function listRunningTurns(deps: ReadDeps, userId: string, query: TurnQuer
 }
 
 /** Returns the events of a turn: live, from the saved chunks, or from the finished message and its tool calls. */
-function readLog({ db, turns }: ReadDeps, turn: TurnRow): TurnLog {
+function readLog({ db, turns }: { db: Db; turns: Pick<Turns, 'find'> }, turn: TurnRow): TurnLog {
   const live = turns.find(turn.id)
   if (live) return live.log
   const events = turn.state === 'running' ? listPieces(db, turn.id) : listEnded(db, turn)
@@ -66,13 +68,13 @@ function listEnded(db: Db, turn: TurnRow): TurnEvent[] {
 }
 
 /** Returns a finished turn in the form of a live one. */
-export function readEnded(deps: ReadDeps, turn: TurnRow): LiveTurn {
+export function readEnded(deps: { db: Db; turns: Pick<Turns, 'find'> }, turn: TurnRow): LiveTurn {
   const log = readLog(deps, turn)
   if (turn.state === 'failed') return { log, ended: Promise.resolve({ state: 'failed', error: toTurnError(turn) }) }
   return { log, ended: Promise.resolve({ state: turn.state === 'stopped' ? 'stopped' : 'done' }) }
 }
 
-function toChatTurn(deps: ReadDeps, turn: TurnRow, question: MessageRow): ChatTurn {
+function toChatTurn(deps: { db: Db; turns: Pick<Turns, 'find'> }, turn: TurnRow, question: MessageRow): ChatTurn {
   const log = readLog(deps, turn)
   return {
     id: turn.id,
@@ -94,8 +96,6 @@ function toChatTurn(deps: ReadDeps, turn: TurnRow, question: MessageRow): ChatTu
   }
 }
 
-export type FollowTurnDeps = { db: Db; turns: Pick<Turns, 'find'> }
-
 type LastEvent = { event: 'done'; data: SentMessage } | { event: 'stopped' | 'failed'; data: TurnOver }
 
 /**
@@ -103,7 +103,7 @@ type LastEvent = { event: 'done'; data: SentMessage } | { event: 'stopped' | 'fa
  * process does not run the turn, the stream ends without an outcome.
  */
 export async function followTurn(
-  deps: FollowTurnDeps,
+  deps: { db: Db; turns: Pick<Turns, 'find'> },
   { turn, question }: { turn: TurnRow; question: MessageRow },
   after: number,
   { send, signal }: Pick<EventStream, 'send' | 'signal'>,

@@ -1,17 +1,15 @@
 import type { AgentGateway } from '../../../../adapters/gateways/gateway.ts'
-import type { Clock } from '../../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../../core/errors.ts'
-import type { Log } from '../../../../core/log.ts'
-import type { Db } from '../../../../db/open.ts'
 import { write } from '../../../../db/write.ts'
 import { describeFailure, toAppError } from '../../../../http/errors.ts'
+import type { Base } from '../../../base.ts'
 import type { MessageRow, TurnRow } from '../tables.ts'
-import { type Asked, requireTurnEndpoint, type StreamAnswerDeps, streamAnswer } from './ask.ts'
+import { type Asked, requireTurnEndpoint, streamAnswer } from './ask.ts'
 import { collectFigures, type FigureCollector } from './figures.ts'
 import { createTurnLog, type TurnLog } from './log.ts'
 import { endTurn, findMessage, keepPieces, listPieces, listRunning, type TurnEnd } from './store.ts'
 
-type TurnsDeps = StreamAnswerDeps & { clock: Clock; log: Log; gateway: Pick<AgentGateway, 'stopTurn'> }
+type TurnsDeps = Base & { gateway: Pick<AgentGateway, 'streamTurn' | 'joinTurn' | 'stopTurn'> }
 
 /** A turn that this process runs. `ended` never rejects: a failure is an outcome too. */
 export type LiveTurn = { log: TurnLog; ended: Promise<TurnEnd> }
@@ -142,7 +140,7 @@ const KEEP_MS = 200
 type KeptTurn = { turn: TurnRow; log: TurnLog; figures: FigureCollector }
 
 /** Saves events that are added to the log of a turn: call `note` after each. `stop` and `keepRest` end it. */
-function createPieceKeeper(deps: { db: Db; log: Log }, { turn, log, figures }: KeptTurn) {
+function createPieceKeeper(deps: Base, { turn, log, figures }: KeptTurn) {
   const turnId = turn.id
   let kept = log.end
   let timer: Timer | undefined

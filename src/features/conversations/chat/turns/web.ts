@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import type { Log } from '../../../../core/log.ts'
+import type { Db } from '../../../../db/open.ts'
 import { endpoint } from '../../../../http/endpoint.ts'
 import type { WebEnv } from '../../../../http/env.ts'
 import { limitRate } from '../../../../http/rate-limit.ts'
@@ -7,20 +8,19 @@ import type { Guards } from '../../../../http/sessions/session.ts'
 import { type LiveStreams, liveStream } from '../../../../http/streams/sse.ts'
 import { NoBody, validate, validateAnyBody } from '../../../../http/validate.ts'
 import { OneTurn, TurnEventsQuery, TurnList, TurnQuery } from '../schemas.ts'
-import { type FollowTurnDeps, followTurn, listRunningTurns, showTurn } from './read.ts'
+import { followTurn, listRunningTurns, showTurn } from './read.ts'
 import { findMessage, getTurn } from './store.ts'
 import type { Turns } from './turns.ts'
 
 /** Routes for reading, joining and stopping turns. */
-export function turnsWeb(
-  deps: FollowTurnDeps & {
-    turns: Turns
-    log: Log
-    guards: Guards
-    liveStreams: LiveStreams
-    requestsPerMinute: { chat: number }
-  },
-) {
+export function turnsWeb(deps: {
+  db: Db
+  log: Log
+  turns: Turns
+  guards: Guards
+  liveStreams: LiveStreams
+  requestsPerMinute: { chat: number }
+}) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 

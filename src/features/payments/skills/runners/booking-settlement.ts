@@ -4,6 +4,7 @@ import { AppError } from '../../../../core/errors.ts'
 import { formatMicroUsd, shareOut, toUsd } from '../../../../core/money.ts'
 import type { Db } from '../../../../db/open.ts'
 import { wallets as signInWallets } from '../../../accounts/sign-in/tables.ts'
+import type { Base } from '../../../base.ts'
 import {
   type BookingRow,
   feeOf,
@@ -21,9 +22,7 @@ import { chainAddress, percentage, WHOLE } from '../../splits/schemas.ts'
 import { amount } from '../../underground/schemas.ts'
 import { bookings } from '../../underground/tables.ts'
 import { managedWallets } from '../../wallets/tables.ts'
-import { line, parseCall, type RunnerDeps, type SkillCall } from './calls.ts'
-
-type Deps = Pick<RunnerDeps, 'db' | 'clock'>
+import { line, parseCall, type SkillCall } from './calls.ts'
 
 const LATEST = 100
 const ROLES = ['artist', 'manager', 'agent', 'venue'] as const
@@ -85,7 +84,7 @@ export const SETTLEMENT_FACTS = {
 } as const
 
 /** Runs an action of the booking settlement skill. @throws AppError as the functions of `settlement`. */
-export async function useBookingSettlement(deps: Deps, { user, body }: SkillCall): Promise<object> {
+export async function useBookingSettlement(deps: Base, { user, body }: SkillCall): Promise<object> {
   const call = parseCall(Call, body)
   switch (call.action) {
     case 'list':
@@ -116,14 +115,14 @@ export async function useBookingSettlement(deps: Deps, { user, body }: SkillCall
   }
 }
 
-async function hold(deps: Deps, userId: string, id: string) {
+async function hold(deps: Base, userId: string, id: string) {
   const escrow = await holdFee(deps, userId, id)
   const depositAmount = toUsd(escrow.amountMicroUsd)
   const message = `${formatMicroUsd(escrow.amountMicroUsd, 2)} USD are held on the ledger until they are released or refunded`
   return { success: true, bookingId: id, escrowAddress: `ledger:escrow:${id}`, depositAmount, currency: 'USD', message }
 }
 
-async function release(deps: Deps, userId: string, id: string) {
+async function release(deps: Base, userId: string, id: string) {
   const payouts = await releaseFee(deps, userId, id)
   const total = payouts.reduce((sum, { amountMicroUsd }) => sum + amountMicroUsd, 0)
   return {
@@ -205,7 +204,7 @@ function toRule(db: Db, rule: z.infer<typeof Rules>[number]): SplitRule {
 }
 
 /** Existing clients expect amounts as numbers of US dollars. */
-function toBooking({ db, clock }: Deps, row: BookingRow) {
+function toBooking({ db, clock }: Base, row: BookingRow) {
   const escrow = findEscrow(db, row.id)
   const rules = row.payeeId === null ? [] : listRules(db, row)
   const whole = rules.reduce((sum, { shareMillionths }) => sum + shareMillionths, 0)

@@ -1,15 +1,14 @@
 import { z } from 'zod'
-import type { Clock } from '../../../../core/clock.ts'
 import { AppError } from '../../../../core/errors.ts'
 import type { Db } from '../../../../db/open.ts'
 import type { Once, SignedInUser } from '../../../../http/env.ts'
-import type { Enqueue } from '../../../../jobs/queue.ts'
 import { planInForce } from '../../../accounts/plans/plans.ts'
 import { type CompleteDeps, complete } from '../../../ai/gateway/completions.ts'
 import { DIRECT } from '../../../ai/usage/tables.ts'
+import type { Base } from '../../../base.ts'
 import type { TokenChains } from '../../wallets/balance.ts'
 
-export type RunnerDeps = AskDeps & { db: Db; clock: Clock; enqueue: Enqueue; tokenChains: TokenChains }
+export type RunnerDeps = CompleteDeps & Base & { tokenChains: TokenChains }
 
 /** A call of a skill; each skill validates `body`. `once` makes retried purchases idempotent. */
 export type SkillCall = { user: SignedInUser; body: Readonly<Record<string, unknown>>; signal: AbortSignal; once: Once }
@@ -35,8 +34,6 @@ export function day(name: string) {
   return z.iso.date(`${name} must be a day such as 2026-12-31`)
 }
 
-type AskDeps = CompleteDeps & { db: Db }
-
 /** `instructions` come from the skill, `input` from its user. */
 type Question = { instructions: string; input: string; skill: string }
 
@@ -50,7 +47,7 @@ const MAX_TOKENS = 4000
  * @throws AppError as `complete`: `unavailable` NOT_CONFIGURED without a provider, `payment_required`, `limited`.
  */
 export async function askModel(
-  deps: AskDeps,
+  deps: CompleteDeps & { db: Db },
   user: SignedInUser,
   { instructions, input, skill }: Question,
   signal: AbortSignal,

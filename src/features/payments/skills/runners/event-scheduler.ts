@@ -5,10 +5,9 @@ import { newId } from '../../../../core/ids.ts'
 import { requireQuota } from '../../../../core/require-quota.ts'
 import { countRows } from '../../../../db/count-rows.ts'
 import { write } from '../../../../db/write.ts'
+import type { Base } from '../../../base.ts'
 import { type CalendarEntryRow, calendarEntries } from '../tables.ts'
-import { day, line, parseCall, type RunnerDeps, type SkillCall } from './calls.ts'
-
-type Deps = Pick<RunnerDeps, 'db' | 'clock'>
+import { day, line, parseCall, type SkillCall } from './calls.ts'
 
 const MAX_ENTRIES = 1000
 
@@ -33,7 +32,7 @@ const Call = z.discriminatedUnion(
 )
 
 /** Runs an action of the calendar skill. @throws AppError `invalid`, `not_found`, `limited`. */
-export async function useEventScheduler(deps: Deps, { user, body }: SkillCall): Promise<object> {
+export async function useEventScheduler(deps: Base, { user, body }: SkillCall): Promise<object> {
   const call = parseCall(Call, body)
   switch (call.action) {
     case 'list':
@@ -47,7 +46,7 @@ export async function useEventScheduler(deps: Deps, { user, body }: SkillCall): 
   }
 }
 
-function listEntries({ db }: Deps, userId: string): CalendarEntryRow[] {
+function listEntries({ db }: Base, userId: string): CalendarEntryRow[] {
   return db
     .select()
     .from(calendarEntries)
@@ -56,7 +55,7 @@ function listEntries({ db }: Deps, userId: string): CalendarEntryRow[] {
     .all()
 }
 
-function listUpcoming({ db, clock }: Deps, userId: string): CalendarEntryRow[] {
+function listUpcoming({ db, clock }: Base, userId: string): CalendarEntryRow[] {
   const isComing = and(
     eq(calendarEntries.userId, userId),
     gte(calendarEntries.startsAt, clock.now()),
@@ -67,7 +66,7 @@ function listUpcoming({ db, clock }: Deps, userId: string): CalendarEntryRow[] {
 
 type NewEntry = { title: string; date: string; time: string; channels: string[] }
 
-function schedule({ db, clock }: Deps, userId: string, entry: NewEntry): Promise<CalendarEntryRow> {
+function schedule({ db, clock }: Base, userId: string, entry: NewEntry): Promise<CalendarEntryRow> {
   const { title, date, time, channels } = entry
   const startsAt = new Date(`${date}T${time}:00Z`)
   return write(db, (tx) => {
@@ -80,7 +79,7 @@ function schedule({ db, clock }: Deps, userId: string, entry: NewEntry): Promise
 }
 
 /** Cancelling again keeps the first time. */
-function cancel({ db, clock }: Deps, userId: string, id: string): Promise<CalendarEntryRow> {
+function cancel({ db, clock }: Base, userId: string, id: string): Promise<CalendarEntryRow> {
   return write(db, (tx) => {
     const isThis = and(eq(calendarEntries.id, id), eq(calendarEntries.userId, userId))
     const row = tx.select().from(calendarEntries).where(isThis).get()

@@ -1,9 +1,9 @@
 import { and, asc, eq, gte, lt, lte, type SQL, sql } from 'drizzle-orm'
 import { z } from 'zod'
-import { addDays, type Clock } from '../../../../core/clock.ts'
+import { addDays } from '../../../../core/clock.ts'
 import { AppError } from '../../../../core/errors.ts'
 import { formatMicroUsd, toUsd } from '../../../../core/money.ts'
-import type { Db } from '../../../../db/open.ts'
+import type { Base } from '../../../base.ts'
 import type { TicketRow } from '../../settlement/tables.ts'
 import { buyTicket, getTicket, refundTicket } from '../../settlement/tickets.ts'
 import { createEvent } from '../../underground/events.ts'
@@ -25,7 +25,7 @@ type EventSearch = {
 }
 
 /** Searches upcoming events of all users, the next first: announced events are public. */
-function searchComingEvents({ db, clock }: { db: Db; clock: Clock }, search: EventSearch): EventRow[] {
+function searchComingEvents({ db, clock }: Base, search: EventSearch): EventRow[] {
   const coming = db
     .select({ id: events.id })
     .from(events)
@@ -42,7 +42,7 @@ function searchComingEvents({ db, clock }: { db: Db; clock: Clock }, search: Eve
 }
 
 /** @throws AppError `not_found` for a missing or past event. */
-function getComingEvent({ db, clock }: { db: Db; clock: Clock }, id: number): EventRow {
+function getComingEvent({ db, clock }: Base, id: number): EventRow {
   const isThis = and(eq(events.id, id), gte(events.eventDate, clock.now()))
   const row = db.select().from(events).where(isThis).get()
   if (!row) throw new AppError('not_found', 'Event not found')
@@ -99,10 +99,7 @@ const TicketingCall = z.discriminatedUnion(
 )
 
 /** Runs an action of the ticketing skill. @throws AppError as the functions it calls. */
-export async function useEventTicketing(
-  deps: { db: Db; clock: Clock },
-  { user, body, once }: SkillCall,
-): Promise<object> {
+export async function useEventTicketing(deps: Base, { user, body, once }: SkillCall): Promise<object> {
   const call = parseCall(TicketingCall, body)
   switch (call.action) {
     case 'list':
@@ -170,7 +167,7 @@ const FestivalCall = z.discriminatedUnion(
 /**
  * Runs an action of the festival finder: upcoming events and their lineups. @throws AppError `invalid`, `not_found`.
  */
-export function useFestivalFinder(deps: { db: Db; clock: Clock }, { body }: SkillCall): object {
+export function useFestivalFinder(deps: Base, { body }: SkillCall): object {
   const call = parseCall(FestivalCall, body)
   switch (call.action) {
     case 'search': {
@@ -191,7 +188,7 @@ export function useFestivalFinder(deps: { db: Db; clock: Clock }, { body }: Skil
   }
 }
 
-function listLineup({ db }: { db: Db; clock: Clock }, id: number): string[] {
+function listLineup({ db }: Base, id: number): string[] {
   const isConfirmed = and(eq(bookings.eventId, id), eq(bookings.status, 'confirmed'))
   const rows = db
     .select({ name: bookings.talentName })
@@ -227,7 +224,7 @@ const VenueCall = z.discriminatedUnion(
  * Runs an action of the venue finder, which knows the venues of announced events. @throws AppError `invalid`,
  * `not_found`.
  */
-export function useVenueFinder(deps: { db: Db; clock: Clock }, { body }: SkillCall): object {
+export function useVenueFinder(deps: Base, { body }: SkillCall): object {
   const call = parseCall(VenueCall, body)
   switch (call.action) {
     case 'search': {
@@ -250,7 +247,7 @@ export function useVenueFinder(deps: { db: Db; clock: Clock }, { body }: SkillCa
   }
 }
 
-function listAt({ db }: { db: Db; clock: Clock }, venue: string, from: Date, until?: Date): EventRow[] {
+function listAt({ db }: Base, venue: string, from: Date, until?: Date): EventRow[] {
   const isThen = and(gte(events.eventDate, from), until && lt(events.eventDate, until), eq(events.venue, venue))
   return db.select().from(events).where(isThen).orderBy(asc(events.eventDate)).limit(LOOKED_AT).all()
 }
