@@ -16,6 +16,7 @@ import { createAiHealth, createServiceProviders } from './gateway/providers.ts'
 import { createCooldowns, findDefaultFor } from './gateway/routing.ts'
 import { createOwnKeys, type OpenProvider } from './own-keys/own-keys.ts'
 import { createPriceFinder } from './prices/prices.ts'
+import { createBodyLog } from './requests/bodies.ts'
 import {
   createAgentSums,
   createDaySums,
@@ -113,5 +114,14 @@ function openBookkeeping({ db, clock, log }: Base, dataDir: string) {
     underWayFile: createUnderWayFile(underWayFile),
     clock,
   })
-  return { userSums, keySums, daySums, agentSums, usage, usageSpool, spendings }
+  return {
+    userSums,
+    keySums,
+    daySums,
+    agentSums,
+    usage,
+    usageSpool,
+    spendings,
+    bodyLog: createBodyLog({ db, clock, log }),
+  }
 }

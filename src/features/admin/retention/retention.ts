@@ -8,6 +8,7 @@ import { giveBackSpace } from '../../../db/space.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { auditLog } from '../../accounts/audit/tables.ts'
 import { securityEvents } from '../../accounts/security-events/tables.ts'
+import { BODY_DAYS } from '../../ai/requests/bodies.ts'
 import { requestBodies, toolEvents, usageEndUserMonths, usageLogs } from '../../ai/usage/tables.ts'
 import { messages } from '../../conversations/chat/tables.ts'
 import { inboxMessages } from '../../conversations/inbox/tables.ts'
@@ -26,9 +27,6 @@ const KEPT: Readonly<Record<keyof RetentionDays, { table: SQLiteTable; time: SQL
   securityEvents: { table: securityEvents, time: securityEvents.receivedAt },
   inbox: { table: inboxMessages, time: inboxMessages.receivedAt },
 }
-
-/** Bodies of model requests are kept this long, whatever the settings. */
-const BODY_DAYS = 7
 
 /** Deletes rows older than their retention. @throws the reason of `signal`, between two steps. */
 async function forgetOldRows({ db, clock, retentionDays }: ForgetDeps, signal: AbortSignal): Promise<void> {
