@@ -29,12 +29,13 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i
 
 /**
  * Rejects bodies whose Content-Length is too large, before every handler. Handlers read bodies after guards and rate
- * limits, with `receiveBytes` or `receiveText`; the server discards unread bodies for up to `REST_SECONDS`.
+ * limits, with `receiveBytes` or `receiveText`; the server discards unread bodies for up to `REST_SECONDS`. Routes with a
+ * larger limit reject bodies when they read them, in their own form of errors.
  */
 export function boundBodies(bodies: Bodies) {
   return async (c: Context<BaseEnv>, next: Next) => {
     if (!hasBody(c)) return next()
-    if (isTooLarge(c, lengthOf(c))) refuseLarge(c)
+    if (!readsLarge(c) && isTooLarge(c, lengthOf(c))) refuseLarge(c)
     c.set('bodies', bodies)
     await next()
     if (c.req.method !== 'GET' && !c.get('isBodyWhole')) c.env.keepOpen?.(c.req.raw, REST_SECONDS)
@@ -43,12 +44,12 @@ export function boundBodies(bodies: Bodies) {
 
 /**
  * Receives a chunked body before `handler` runs, because a handler that ignores its body would not notice one that is
- * too large.
+ * too large. Handlers of large bodies read them by themselves.
  * @throws AppError as `receiveBytes`, without checking JSON.
  */
 export function receivingChunks<H extends (c: Context, next: Next) => unknown>(handler: H): H {
   const receiving = async (c: Context, next: Next) => {
-    if (c.req.header('transfer-encoding') !== undefined) await readOnce(c)
+    if (c.req.header('transfer-encoding') !== undefined && !readsLarge(c)) await readOnce(c)
     return handler(c, next)
   }
   return receiving as H
@@ -113,6 +114,7 @@ async function keepJson(c: Context, bytes: Uint8Array): Promise<void> {
 }
 
 async function readInTime(c: Context): Promise<Uint8Array> {
+  if (isTooLarge(c, lengthOf(c))) refuseLarge(c)
   const bodies: Bodies = c.get('bodies')
   const stop = isSmall(c) ? null : new AbortController()
   const reading = stop ? readCounted(c, bodies, stop.signal) : readAtOnce(c)
@@ -189,6 +191,11 @@ function lengthOf(c: Context): number {
 
 function isTooLarge(c: Context, sizeBytes: number): boolean {
   return sizeBytes > MAX_BODY_BYTES && sizeBytes > (findRouteOptions(c).maxBodyBytes ?? MAX_BODY_BYTES)
+}
+
+/** Returns whether the route has a larger limit than others, and so reads every body. */
+function readsLarge(c: Context): boolean {
+  return (findRouteOptions(c).maxBodyBytes ?? 0) > MAX_BODY_BYTES
 }
 
 function refuseLarge(c: Context): never {
