@@ -7,7 +7,10 @@ import { unreadable, type WireEvent, type WireFormat } from './wire-format.ts'
 
 const Usage = z.object({
   input_tokens: ReportedTokens,
-  input_tokens_details: z.object({ cached_tokens: ReportedTokens.nullish() }).nullish().catch(null),
+  input_tokens_details: z
+    .object({ cached_tokens: ReportedTokens.nullish(), cache_write_tokens: ReportedTokens.nullish().catch(null) })
+    .nullish()
+    .catch(null),
   output_tokens: ReportedTokens.default(0),
   cost: ReportedCost,
 })
@@ -89,10 +92,11 @@ function toTexts(parts: Item['content']): string[] {
 }
 
 function toUsage({ input_tokens: inputTokens, input_tokens_details: details, ...usage }: z.infer<typeof Usage>) {
+  const cachedInputTokens = Math.min(details?.cached_tokens ?? 0, inputTokens)
   return {
     inputTokens,
-    cachedInputTokens: Math.min(details?.cached_tokens ?? 0, inputTokens),
-    cacheCreationTokens: 0,
+    cachedInputTokens,
+    cacheCreationTokens: Math.min(details?.cache_write_tokens ?? 0, inputTokens - cachedInputTokens),
     cacheCreationHourTokens: 0,
     outputTokens: usage.output_tokens,
     costUsd: usage.cost ?? null,

@@ -117,11 +117,16 @@ const RESPONSE = {
   model: 'gpt-5',
   status: 'completed',
   output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello.' }] }],
-  usage: { input_tokens: 70, input_tokens_details: { cached_tokens: 20 }, output_tokens: 5, total_tokens: 75 },
+  usage: {
+    input_tokens: 70,
+    input_tokens_details: { cached_tokens: 20, cache_write_tokens: 10 },
+    output_tokens: 5,
+    total_tokens: 75,
+  },
 }
 
 test('complete and stream read text and usage of Responses', async () => {
-  const counted = { ...COUNTED, cacheCreationTokens: 0, cacheCreationHourTokens: 0 }
+  const counted = { ...COUNTED, cacheCreationTokens: 10, cacheCreationHourTokens: 0 }
   await using whole = startProviderWith(JSON.stringify(RESPONSE), 'application/json', 'openai')
   const answer = await whole.provider.complete(request('responses'), AbortSignal.timeout(10_000))
   expect(answer).toMatchObject({ id: 'resp_1', model: 'gpt-5', content: 'Hello.', usage: counted })

@@ -251,10 +251,13 @@ function modelsOf(deps: BuildDeps, provider: AiProvider, own: ListedProviderMode
       .filter((model) => !/:(free|batch)$/.test(model.id))
       .map((model) => toModel(deps, provider, model.id, model))
   const prefix = VENDOR_PREFIXES[provider.id]
-  if (prefix)
-    return builtIn(prefix).map((model) =>
+  if (prefix) {
+    const published = builtIn(prefix).map((model) =>
       toModel(deps, provider, model.id, { ...model, id: toVendorId(provider.id, model.id.slice(prefix.length)) }),
     )
+    const newer = (own ?? []).filter(({ id }) => isNewer(provider.id, id))
+    return [...published, ...newer.map((model) => toModel(deps, provider, `${prefix}${model.id}`, model))]
+  }
   return (own ?? []).map((model) =>
     toModel(deps, provider, model.id.startsWith(`${provider.id}/`) ? model.id : `${provider.id}/${model.id}`, model),
   )
@@ -286,6 +289,17 @@ function builtIn(prefix: string): ListedProviderModel[] {
   return [...BUILT_IN_MODELS.entries()]
     .filter(([id]) => id.startsWith(prefix) && !/:/.test(id.slice(prefix.length)))
     .map(([id, known]) => ({ ...NOTHING_KNOWN, ...known, id }))
+}
+
+/** Names of a vendor's chat models. Its list has others as well, such as models for speech and images. */
+const CHAT_NAMES: Readonly<Record<string, RegExp>> = {
+  openai: /^(?:gpt-\d|o\d|codex)(?!.*(?:audio|image|instruct|realtime|search|transcribe|tts))/,
+  anthropic: /^claude-/,
+}
+
+/** Returns whether a vendor lists a chat model that was published after the built-in table. */
+function isNewer(provider: string, id: string): boolean {
+  return CHAT_NAMES[provider]?.test(id) === true && findBuiltIn(id) === null
 }
 
 function toVendorId(provider: string, id: string): string {

@@ -284,6 +284,21 @@ test('a vendor’s own key is used before the aggregator, under the vendor’s o
 })
 
 test.each([
+  ['anthropic', ['claude-opus-9', 'claude-sonnet-4-5-20250929', 'other-1'], ['anthropic/claude-opus-9']],
+  ['openai', ['gpt-9', 'gpt-9-audio', 'gpt-4o-2024-08-06', 'whisper-1', 'o9-mini'], ['openai/gpt-9', 'openai/o9-mini']],
+])('GET /api/ai/models: 200 with new chat models that %s lists itself', async (id, listed, expected) => {
+  await using test = await aiPlatform()
+  test.provider.offer(listed)
+  const { baseUrl } = test.provider
+  const provider = createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 60_000 }, { fetch })
+  const { backend, platform } = testPlatform({ providers: [provider] })
+  const list = async () => (await read(Models, backend.request('/api/ai/models'))).models.map((model) => model.id)
+  const before = await list()
+  await platform.catalogue.refresh(NEVER)
+  expect((await list()).filter((model) => !before.includes(model))).toEqual(expected)
+})
+
+test.each([
   ['nobody', null, {}, 'openai/gpt-4o-mini'],
   ['someone on solo', 'solo', {}, 'openai/gpt-4o-mini'],
   ['someone on network', 'network', {}, 'anthropic/claude-opus-4.6'],
