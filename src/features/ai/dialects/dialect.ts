@@ -37,6 +37,8 @@ export type DialectTranslator = {
   dialect: Dialect
   /** @throws AppError `invalid` for a request that Chat Completions cannot express. */
   toChatRequest(request: JsonObject): Translated
+  /** Returns the request for providers of the dialect, which refuse some parts of translated answers; the same when there are none. */
+  toOwnRequest?(request: JsonObject): JsonObject
   fromChatCompletion(completion: JsonObject, context: AnswerContext): JsonObject
   createStreamTranslator(context: AnswerContext): StreamTranslator
   /** Returns the status and body of an error that is sent instead of an answer. */

@@ -1,11 +1,11 @@
 import type { Context } from 'hono'
 import type { CompletionChunk } from '../../../adapters/models/provider.ts'
-import type { AppError, ErrorKind } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { type MicroUsd, toUsd } from '../../../core/money.ts'
 import type { BaseEnv } from '../../../http/env.ts'
 import { toAppError } from '../../../http/errors.ts'
 import { eventStream } from '../../../http/streams/sse.ts'
+import { toOpenAiError } from '../dialects/openai-error.ts'
 import type { Completed, Served } from './completions.ts'
 import type { CallUsage } from './schemas.ts'
 
@@ -53,26 +53,6 @@ export function streamChunks<Env extends BaseEnv>(
       await stream.write(JSON.stringify(toOpenAiError(toAppError(error))))
     }
   })
-}
-
-const TYPES: Partial<Record<ErrorKind, string>> = {
-  invalid: 'invalid_request_error',
-  too_large: 'invalid_request_error',
-  too_slow: 'invalid_request_error',
-  not_found: 'invalid_request_error',
-  unauthenticated: 'authentication_error',
-  limited: 'rate_limit_error',
-}
-
-export function toOpenAiError(error: AppError) {
-  return {
-    error: {
-      message: error.message,
-      type: TYPES[error.kind] ?? 'api_error',
-      code: error.extra.code ?? null,
-      param: error.extra.param ?? null,
-    },
-  }
 }
 
 function withModel({ json }: CompletionChunk, model: string): string {

@@ -10,9 +10,10 @@ import { logFailure, statusOf, toAppError } from '../../../http/errors.ts'
 import { readBearer } from '../../../http/internal-key.ts'
 import { validate } from '../../../http/validate.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
+import { toOpenAiError } from '../dialects/openai-error.ts'
 import { ToolEventRequest } from '../usage/schemas.ts'
 import { recordToolEvents } from '../usage/tool-events.ts'
-import { setCompletedHeaders, streamChunks, toOpenAiError } from './answers.ts'
+import { setCompletedHeaders, streamChunks } from './answers.ts'
 import { type CallerEnv, type CallerFinder, limitCaller, requireCaller } from './callers.ts'
 import { type CompleteDeps, complete, completeStreaming, embed } from './completions.ts'
 import { requirePlainControlKeys } from './request-body.ts'
@@ -63,7 +64,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
   const caller = requireCaller(deps.callers)
   const limit = limitCaller(() => deps.requestsPerMinute.backend)
 
-  app.onError((error, c) => answerError(c, error, deps.log))
+  app.onError((error, c) => answerOpenAiError(c, error, deps.log))
 
   app.post(
     '/v1/chat/completions',
@@ -197,17 +198,18 @@ function withInstruction(
 }
 
 /** Merges `model`, our `fallbacks`, and the aggregator's `models`, which may repeat `model`. */
-function toModelRequest({
+export function toModelRequest({
   model,
   fallbacks = [],
   models = [],
   taskType,
-}: Pick<Asked, 'model' | 'fallbacks' | 'models' | 'taskType'>): ModelRequest {
+}: Pick<Asked, 'fallbacks' | 'models' | 'taskType'> & { model?: string | null | undefined }): ModelRequest {
   const all = [...(model ? [model] : []), ...fallbacks, ...models.filter((name) => name !== model)]
   return { model: all[0], fallbacks: all.slice(1), taskType }
 }
 
-function answerError(c: Context<CallerEnv>, error: Error, log: Log) {
+/** Responds with an error in OpenAI's form; agents get 429 for problems of plan and quota. */
+export function answerOpenAiError(c: Context<CallerEnv>, error: Error, log: Log) {
   const known = toAppError(error)
   const isAgent = readBearer(c.req.header('authorization'))?.startsWith(AGENT_TOKEN_PREFIX)
   const shown = isAgent ? forAgent(known) : known

@@ -21,7 +21,11 @@ export type BodyForms = {
 export function toBodyForms(request: CompletionRequest, chosen: readonly CatalogueModel[]): BodyForms {
   const { translator, body, json, headers } = request
   const dialect = translator?.dialect ?? 'chat'
-  const own: BodyForm = { dialect, body, json, ...(headers && { headers }) }
+  const kept = translator?.toOwnRequest?.(body) ?? body
+  const own: BodyForm = {
+    ...{ dialect, body: kept, json: kept === body ? json : JSON.stringify(kept) },
+    ...(headers && { headers }),
+  }
   const native = chosen.filter((target) => speaks(target, dialect))
   const targets = chosen.filter((target) => speaks(target, dialect) || speaks(target, 'chat'))
   if (targets.length === 0)
