@@ -3,6 +3,7 @@ import sql0 from './0000_initial.sql' with { type: 'text' }
 import sql1 from './0001_request_log.sql' with { type: 'text' }
 import sql2 from './0002_key-settings.sql' with { type: 'text' }
 import sql3 from './0003_cache_tokens.sql' with { type: 'text' }
+import sql4 from './0004_stored_responses.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -10,4 +11,5 @@ export const migrations = [
   { name: '0001_request_log', sql: sql1 },
   { name: '0002_key-settings', sql: sql2 },
   { name: '0003_cache_tokens', sql: sql3 },
+  { name: '0004_stored_responses', sql: sql4 },
 ]

@@ -12,6 +12,7 @@ import { verificationRoutes } from '../features/agents/verification/routes.ts'
 import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
 import { aiBackend } from '../features/ai/gateway/backend.ts'
 import { openAiBackend } from '../features/ai/gateway/openai-backend.ts'
+import { responsesBackend } from '../features/ai/responses/backend.ts'
 import { usageBackend } from '../features/ai/usage/backend.ts'
 import { agentMessagesBackend } from '../features/conversations/agent-messages/backend.ts'
 import { agentToolsBackend } from '../features/conversations/agent-tools/backend.ts'
@@ -88,6 +89,7 @@ export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents:
   app.route('/', browseBackend(webTools))
   app.route('/', aiBackend(ai))
   app.route('/', openAiBackend(ai))
+  app.route('/', responsesBackend(ai))
   app.route('/', memoryBackend(conversations))
   app.route(
     '/',

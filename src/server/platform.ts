@@ -39,7 +39,12 @@ export function openPlatform(parts: PlatformParts) {
     ...base,
     ...pick(accounts, ACCOUNTS_FOR_AI),
     aggregator: agents.aggregator,
-    ...openAi(base, settings, { ...pick(accounts, CALLER_PARTS), activity: agents.activity }, callbacks.ai),
+    ...openAi(
+      base,
+      settings,
+      { ...pick(accounts, CALLER_PARTS), activity: agents.activity, diskFloor: agents.diskFloor },
+      callbacks.ai,
+    ),
   }
   const payments = {
     ...base,

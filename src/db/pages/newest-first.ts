@@ -54,8 +54,7 @@ export async function* inRanges(
   }
 }
 
-/** Matches the rows up to `place`, and `place` itself. */
-export function isNotBehind({ time, id }: NewestFirst, place: Place): SQL {
+function isNotBehind({ time, id }: NewestFirst, place: Place): SQL {
   return sql`(${time}, ${id}) >= (${sql.param(place.time, time)}, ${place.id})`
 }
 

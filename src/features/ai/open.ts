@@ -16,15 +16,8 @@ import { createAiHealth, createServiceProviders } from './gateway/providers.ts'
 import { createCooldowns, findDefaultFor } from './gateway/routing.ts'
 import { createOwnKeys, type OpenProvider } from './own-keys/own-keys.ts'
 import { createPriceFinder } from './prices/prices.ts'
-import { createBodyLog } from './requests/bodies.ts'
-import {
-  createAgentSums,
-  createDaySums,
-  createEndUserSums,
-  createKeySums,
-  createQuota,
-  createUserSums,
-} from './usage/quota.ts'
+import { createResponseStore } from './responses/store.ts'
+import { createAgentSums, createDaySums, createKeySums, createQuota, createUserSums } from './usage/quota.ts'
 import { createUsageRecorder } from './usage/recorder.ts'
 import { createSpendings } from './usage/spend.ts'
 import { createUnderWayFile, createUsageSpool } from './usage/spool.ts'
@@ -43,13 +36,13 @@ type ModelsNeeds = {
 }
 
 type FromBelow = Pick<ReturnType<typeof openAccounts>, 'findUser' | 'rules' | 'verifyKey'> &
-  Pick<ReturnType<typeof openAgents>, 'activity'>
+  Pick<ReturnType<typeof openAgents>, 'activity' | 'diskFloor'>
 
 /** Creates the services of the AI domain. */
 export function openAi(
   base: Base,
   settings: AiSettings,
-  { findUser, rules, verifyKey, activity }: FromBelow,
+  { findUser, rules, verifyKey, activity, diskFloor }: FromBelow,
   { providers, openProvider, tokens = createTokenCounter(base), instruct }: ModelsNeeds,
 ) {
   const { db, clock, log } = base
@@ -90,6 +83,8 @@ export function openAi(
     probeProviders: createAiHealth({ providers: serviceProviders.all, log }),
     demoBudget: createDemoBudget({ daySums: bookkeeping.daySums, dailyBudgetUsd: ai.demoDailyBudgetUsd }),
     exports: createExports(),
+    responses: createResponseStore({ db, clock }),
+    diskFloor,
   }
 }
 
@@ -101,27 +96,14 @@ function openBookkeeping({ db, clock, log }: Base, dataDir: string) {
   const usageSpool = createUsageSpool({ file, underWayFile, writer, log })
   const userSums = createUserSums({ db, clock })
   const keySums = createKeySums({ db, clock })
-  const endUserSums = createEndUserSums({ db, clock })
   const daySums = createDaySums({ db, clock })
   const agentSums = createAgentSums({ db, clock })
-  const usage = createUsageRecorder({
-    ...{ writer, spool: usageSpool, clock, log },
-    ...{ userSums, keySums, endUserSums, daySums, agentSums },
-  })
+  const usage = createUsageRecorder({ writer, spool: usageSpool, clock, log, userSums, keySums, daySums, agentSums })
   const spendings = createSpendings({
-    quota: createQuota({ userSums, keySums, endUserSums }),
+    quota: createQuota({ userSums, keySums }),
     usage,
     underWayFile: createUnderWayFile(underWayFile),
     clock,
   })
-  return {
-    userSums,
-    keySums,
-    daySums,
-    agentSums,
-    usage,
-    usageSpool,
-    spendings,
-    bodyLog: createBodyLog({ db, clock, log }),
-  }
+  return { userSums, keySums, daySums, agentSums, usage, usageSpool, spendings }
 }

@@ -16,11 +16,12 @@ const LIFETIME_MS = 3_600_000
 const MAX_LIVE_STREAMS = { user: 10, operator: 200 } as const
 
 /**
- * `send` writes a named event with JSON data and an optional id, `write` an unnamed one with plain text. Both wait
- * until the client has read, so slow clients use no memory.
+ * `send` writes a named event with JSON data and an optional id, `sendText` one with a text, and `write` an unnamed one with a
+ * text. All wait until the client has read, so slow clients use no memory.
  */
 export type EventStream = {
   send(event: string, data: unknown, id?: number): Promise<void>
+  sendText(event: string, data: string): Promise<void>
   write(data: string): Promise<void>
   signal: AbortSignal
 }
@@ -94,6 +95,7 @@ function startStream<Env extends BaseEnv>(c: Context<Env>, log: Log, run: (strea
       await run({
         signal: client.signal,
         send: (event, data, id) => sendJson(sse, event, data, id),
+        sendText: (event, data) => sse.writeSSE({ event, data }),
         write: (data) => sse.writeSSE({ data }),
       })
     } catch (error) {

@@ -4,6 +4,7 @@ import { personalInstallations } from '../../agents/installations/service.ts'
 import { personalAgents } from '../../agents/registry/agents.ts'
 import { personalPauses } from '../../ai/breakers/breakers.ts'
 import { personalProviderKeys } from '../../ai/own-keys/own-keys.ts'
+import { personalResponses } from '../../ai/responses/store.ts'
 import { personalEndUsers, personalRequestBodies, personalToolEvents, personalUsage } from '../../ai/usage/calls.ts'
 import { CONVERSATIONS_PERSONAL_DATA } from '../../conversations/personal.ts'
 import { PAYMENTS_PERSONAL_DATA } from '../../payments/personal.ts'
@@ -24,5 +25,6 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalUsage,
   personalRequestBodies,
   personalEndUsers,
+  personalResponses,
   personalToolEvents,
 ]

@@ -8,7 +8,7 @@ import { giveBackSpace } from '../../../db/space.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { auditLog } from '../../accounts/audit/tables.ts'
 import { securityEvents } from '../../accounts/security-events/tables.ts'
-import { BODY_DAYS } from '../../ai/requests/bodies.ts'
+import { storedResponses } from '../../ai/responses/tables.ts'
 import { requestBodies, toolEvents, usageEndUserMonths, usageLogs } from '../../ai/usage/tables.ts'
 import { messages } from '../../conversations/chat/tables.ts'
 import { inboxMessages } from '../../conversations/inbox/tables.ts'
@@ -28,6 +28,11 @@ const KEPT: Readonly<Record<keyof RetentionDays, { table: SQLiteTable; time: SQL
   inbox: { table: inboxMessages, time: inboxMessages.receivedAt },
 }
 
+/** Bodies of model requests are kept this long, whatever the settings. */
+const BODY_DAYS = 7
+/** Stored responses are kept this long after their last use in a conversation. */
+const RESPONSE_DAYS = 30
+
 /** Deletes rows older than their retention. @throws the reason of `signal`, between two steps. */
 async function forgetOldRows({ db, clock, retentionDays }: ForgetDeps, signal: AbortSignal): Promise<void> {
   for (const [kind, { table, time }] of Object.entries(KEPT) as [keyof RetentionDays, (typeof KEPT)['usage']][]) {
@@ -36,6 +41,7 @@ async function forgetOldRows({ db, clock, retentionDays }: ForgetDeps, signal: A
   }
   const now = clock.now()
   await deleteInBatches(db, requestBodies, lt(requestBodies.createdAt, addDays(now, -BODY_DAYS)), signal)
+  await deleteInBatches(db, storedResponses, lt(storedResponses.usedAt, addDays(now, -RESPONSE_DAYS)), signal)
   if (retentionDays.usage === 0) return
   const oldest = toMonth(addDays(now, -retentionDays.usage))
   await deleteInBatches(db, usageEndUserMonths, lt(usageEndUserMonths.month, oldest), signal)

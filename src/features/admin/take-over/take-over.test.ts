@@ -75,6 +75,7 @@ const STAYS = [
   'referrals',
   'royalty_splits',
   'skill_downloads',
+  'stored_responses',
   'swarms',
   'tickets',
   'underground_events',

@@ -149,6 +149,8 @@ export function toStreamOptions({ dialect, body }: BodyForm): Record<string, unk
 
 /** Fields that decide routing and cost. */
 const CONTROL_KEYS = new Set([
+  'background',
+  'conversation',
   'fallbacks',
   'input',
   'max_completion_tokens',
@@ -159,7 +161,9 @@ const CONTROL_KEYS = new Set([
   'models',
   'n',
   'previous_response_id',
+  'prompt',
   'route',
+  'store',
   'stream',
   'stream_options',
   'taskType',

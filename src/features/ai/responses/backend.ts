@@ -1,0 +1,138 @@
+import { Hono } from 'hono'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import { MAX_LARGE_BODY_BYTES, receiveText } from '../../../http/bodies/body.ts'
+import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
+import { eventStream } from '../../../http/streams/sse.ts'
+import { validate } from '../../../http/validate.ts'
+import { responsesTranslator } from '../dialects/responses/responses.ts'
+import { setCompletedHeaders, setServedHeaders } from '../gateway/answers.ts'
+import { type CallerEnv, type CallerFinder, identifyCaller, limitCaller, requireCaller } from '../gateway/callers.ts'
+import { type CompleteDeps, complete, completeStreaming } from '../gateway/completions.ts'
+import { answerOpenAiError, toModelRequest } from '../gateway/openai-backend.ts'
+import { requirePlainControlKeys } from '../gateway/request-body.ts'
+import { toResponseEvents, toResponseJson } from './answers.ts'
+import { DeletedResponse, InputTokens, ModelResponse, ResponsesRequest } from './schemas.ts'
+import type { ResponseStore } from './store.ts'
+import { openTurn } from './turn.ts'
+
+const ENDPOINT = '/v1/responses'
+const ofLargeBodies: RouteOptions = { maxBodyBytes: MAX_LARGE_BODY_BYTES, worksOnFullDisk: true }
+type ResponsesBackendDeps = CompleteDeps & {
+  clock: Clock
+  log: Log
+  callers: CallerFinder
+  responses: ResponseStore
+  diskFloor: { isLow(): Promise<boolean> }
+  /** Returns a further instruction for the agent's model, or null. */
+  instruct: (agentId: string) => string | null
+  requestsPerMinute: { backend: number }
+}
+
+const createAnswers: Responses = {
+  responses: { 200: [ModelResponse, 'text/event-stream'] },
+  errors: ['payment_required', 'not_found', 'limited', 'internal', 'upstream_failed', 'upstream_timeout'],
+}
+const countAnswers: Responses = { responses: { 200: InputTokens }, errors: ['payment_required', 'limited'] }
+const storedAnswers: Responses = { responses: { 200: ModelResponse }, errors: ['not_found', 'limited'] }
+const deletedAnswers: Responses = { responses: { 200: DeletedResponse }, errors: ['not_found', 'limited'] }
+
+/** OpenAI's Responses API, with the conversations that the caller's account stores. Errors have OpenAI's form. */
+export function responsesBackend(deps: ResponsesBackendDeps) {
+  const app = new Hono<CallerEnv>()
+  const caller = requireCaller(deps.callers)
+  const limit = limitCaller(() => deps.requestsPerMinute.backend)
+
+  app.onError((error, c) => answerOpenAiError(c, error, deps.log))
+
+  app.post(
+    '/v1/responses',
+    endpoint({ summary: 'Creates a response, streamed or not', tag: 'Models', ...createAnswers, ...ofLargeBodies }),
+    caller,
+    limit,
+    validate('json', ResponsesRequest),
+    async (c) => {
+      const body = c.req.valid('json')
+      const json = await receiveText(c)
+      requirePlainControlKeys(json)
+      const turn = await openTurn(deps, c.var.caller, { body, json }, deps.instruct(c.var.caller.agentId))
+      const asked = {
+        caller: c.var.caller,
+        requested: toModelRequest(body),
+        ...turn.sent,
+        endpoint: ENDPOINT,
+        signal: c.req.raw.signal,
+        translator: responsesTranslator,
+      }
+      if (!body.stream) {
+        const completed = await complete(deps, asked)
+        setCompletedHeaders(c, completed)
+        c.header('content-type', 'application/json')
+        return c.body(await toResponseJson(deps, turn, completed))
+      }
+      // Errors before the first event still set the status; later ones are sent as events.
+      const served = await completeStreaming(deps, asked)
+      setServedHeaders(c, served)
+      return eventStream(c, deps.log, async (stream) => {
+        const events = toResponseEvents(deps, turn, served, stream.signal)
+        for await (const { event, json: data } of events) await stream.sendText(event, data)
+      })
+    },
+  )
+
+  app.post(
+    '/v1/responses/input_tokens',
+    endpoint({ summary: 'Counts the input tokens of a response', tag: 'Models', ...countAnswers, ...ofLargeBodies }),
+    caller,
+    limit,
+    validate('json', ResponsesRequest),
+    async (c) => {
+      const body = c.req.valid('json')
+      const { sent } = await openTurn(deps, c.var.caller, { body, json: await receiveText(c) }, null)
+      const { input } = await deps.tokens.count({ request: sent.json, said: '' })
+      return c.json({ object: 'response.input_tokens', input_tokens: input } as const)
+    },
+  )
+
+  app.route('/', storedRoutes(deps, limit))
+  return app
+}
+
+/** Reads and deletes stored responses, which costs nothing. */
+function storedRoutes(deps: ResponsesBackendDeps, limit: ReturnType<typeof limitCaller>) {
+  const app = new Hono<CallerEnv>()
+  const caller = identifyCaller(deps.callers)
+
+  app.get(
+    '/v1/responses/:id',
+    endpoint({ summary: 'Returns a stored response', tag: 'Models', ...storedAnswers }),
+    caller,
+    limit,
+    (c) => {
+      const id = c.req.param('id')
+      const stored = deps.responses.find(c.var.caller.userId, id)
+      if (!stored) throw responseNotFound(id)
+      c.header('content-type', 'application/json')
+      return c.body(stored.response)
+    },
+  )
+
+  app.delete(
+    '/v1/responses/:id',
+    endpoint({ summary: 'Deletes a stored response', tag: 'Models', ...deletedAnswers }),
+    caller,
+    limit,
+    async (c) => {
+      const id = c.req.param('id')
+      if (!(await deps.responses.remove(c.var.caller.userId, id))) throw responseNotFound(id)
+      return c.json({ id, object: 'response', deleted: true } as const)
+    },
+  )
+
+  return app
+}
+
+function responseNotFound(id: string): AppError {
+  return new AppError('not_found', `Response with id '${id}' not found.`, { param: 'id' })
+}

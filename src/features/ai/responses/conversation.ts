@@ -1,0 +1,67 @@
+import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { ResponseStore } from './store.ts'
+import type { StoredResponseRow } from './tables.ts'
+
+/** The largest conversation that is continued, as long as the largest request. */
+const MAX_ITEM_BYTES = 8 * 1024 * 1024
+const MAX_RESPONSES = 2000
+const MAX_ID_CHARACTERS = 200
+
+type Item = Readonly<Record<string, unknown>>
+/** The items of a stored conversation, oldest first, and the responses that they are from. */
+export type Conversation = { items: Item[]; responses: StoredResponseRow[] }
+
+/**
+ * Reads the conversation that ends with response `id`, one response per turn of the event loop.
+ * @throws AppError `invalid` when a response of the conversation is not the account's, was deleted or has expired, or when the
+ * conversation is too long to be sent.
+ */
+export async function readConversation(store: ResponseStore, userId: string, id: string): Promise<Conversation> {
+  const responses: StoredResponseRow[] = []
+  const turns: Item[][] = []
+  let sizeBytes = 0
+  for (let next: string | null = id; next !== null; ) {
+    const response: StoredResponseRow | null = next.length > MAX_ID_CHARACTERS ? null : store.find(userId, next)
+    if (!response) throw previousNotFound(id, next)
+    const output = listItems(JSON.parse(response.response).output).flatMap(toInput)
+    const outputBytes = Buffer.byteLength(JSON.stringify(output))
+    sizeBytes += Buffer.byteLength(response.input) + outputBytes
+    if (sizeBytes > MAX_ITEM_BYTES || responses.length >= MAX_RESPONSES) throw tooLong()
+    responses.push(response)
+    turns.push([...listItems(JSON.parse(response.input)), ...output])
+    next = response.previousId
+    await spareTurn()
+  }
+  return { items: turns.toReversed().flat(), responses }
+}
+
+/**
+ * Providers do not know the ids of items that they did not store, and refuse reasoning without its encrypted content.
+ */
+function toInput(item: Item): Item[] {
+  const { id, ...content } = item
+  if (item.type !== 'reasoning') return [content]
+  return typeof item.encrypted_content === 'string' ? [{ id, ...content }] : []
+}
+
+function listItems(value: unknown): Item[] {
+  if (!Array.isArray(value)) return []
+  return value.filter((item): item is Item => typeof item === 'object' && item !== null)
+}
+
+function previousNotFound(id: string, missing: string): AppError {
+  const shown = id.slice(0, MAX_ID_CHARACTERS)
+  const message =
+    missing === id
+      ? `Previous response with id '${shown}' not found.`
+      : `Previous response with id '${shown}' continues a response that was deleted or has expired.`
+  return new AppError('invalid', message, { code: 'previous_response_not_found', param: 'previous_response_id' })
+}
+
+function tooLong(): AppError {
+  return new AppError('invalid', 'The stored conversation is longer than the 8 MB that a request may have.', {
+    code: 'context_length_exceeded',
+    param: 'previous_response_id',
+  })
+}
