@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-router'
 import { Wallet as WalletIcon } from 'lucide-react'
 import { useState } from 'react'
@@ -46,14 +46,13 @@ type LoginFormProps = { isCodeAsked: boolean; setCodeAsked: (isAsked: boolean) =
 
 /** Keeps the first step's input while the second factor is asked for. */
 function LoginForm({ isCodeAsked, setCodeAsked }: LoginFormProps) {
-  const client = useQueryClient()
   const router = useRouter()
   const { redirect } = route.useSearch()
   const { formRef, problem, isPending, onSubmit } = useForm<LoginRequest>(
     isCodeAsked ? LoginWithCode : LoginRequest,
     async (credentials) => {
       try {
-        await signIn(client, credentials)
+        await signIn(credentials)
       } catch (error) {
         if (!hasCode(error, 'TWO_FACTOR_REQUIRED')) throw error
         return setCodeAsked(true)
@@ -160,11 +159,10 @@ export function OtherWays({ redirect }: { redirect: string | undefined }) {
 type WalletButtonProps = { wallet: Wallet; chainId: number; redirect: string | undefined }
 
 export function WalletButton({ wallet, chainId, redirect }: WalletButtonProps) {
-  const client = useQueryClient()
   const router = useRouter()
   const navigate = useNavigate()
   const signing = useMutation({
-    mutationFn: () => signInWithWallet(client, wallet, chainId),
+    mutationFn: () => signInWithWallet(wallet, chainId),
     onSuccess: () => router.history.push(redirect ?? '/'),
     onError: (error) => {
       if (!hasCode(error, 'TWO_FACTOR_REQUIRED')) return

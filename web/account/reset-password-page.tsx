@@ -1,14 +1,14 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { z } from 'zod'
 import { ResetPasswordRequest } from '../../src/features/accounts/passwords/schemas.ts'
+import { forgetSession } from '../api/query-client.ts'
 import { ApiError } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { CheckField, PasswordField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { Notice } from '../ui/notice.tsx'
 import { AuthFrame } from './auth-frame.tsx'
-import { forgetSession, resetPassword } from './session.ts'
+import { resetPassword } from './session.ts'
 
 const route = getRouteApi('/reset-password')
 
@@ -41,13 +41,12 @@ export function ResetPasswordPage() {
 }
 
 function ResetForm({ token }: { token: string }) {
-  const client = useQueryClient()
   const navigate = useNavigate()
   const { formRef, problem, isPending, onSubmit } = useForm(
     WithTick,
     async (body) => {
       await resetPassword(body)
-      forgetSession(client)
+      forgetSession()
       await navigate({ to: '/login', search: { done: 'reset' }, replace: true })
     },
     fieldOf,

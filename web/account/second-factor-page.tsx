@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
 import { SecondFactorRequest } from '../../src/features/accounts/sign-in/schemas.ts'
 import { ApiError } from '../api/request.ts'
@@ -13,13 +12,12 @@ const route = getRouteApi('/login')
 
 /** Page `/login?step=two-factor`. */
 export function SecondFactorPage() {
-  const client = useQueryClient()
   const router = useRouter()
   const { redirect } = route.useSearch()
   const { formRef, problem, isPending, onSubmit } = useForm(
     SecondFactorRequest,
     async ({ code }) => {
-      await bringSecondFactor(client, code)
+      await bringSecondFactor(code)
       router.history.push(redirect ?? '/')
     },
     (error) => (error instanceof ApiError && /code/i.test(error.message) ? 'code' : null),

@@ -1,4 +1,4 @@
-import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { MessageResponse } from '../../src/features/accounts/notifications/schemas.ts'
 import type { ForgotPasswordRequest, ResetPasswordRequest } from '../../src/features/accounts/passwords/schemas.ts'
@@ -11,21 +11,22 @@ import {
   SessionResponse,
 } from '../../src/features/accounts/registration/schemas.ts'
 import { ProvidersResponse } from '../../src/features/accounts/sign-in/schemas.ts'
+import { queryClient, SESSION_KEY } from '../api/query-client.ts'
 import { api, request } from '../api/request.ts'
 import { withProof } from './proof-of-work.ts'
 
 type SignedInUser = NonNullable<SessionResponse['user']>
 
 export const sessionQuery = queryOptions({
-  queryKey: ['session'],
+  queryKey: SESSION_KEY,
   queryFn: ({ signal }) => request(SessionResponse, api.GET('/api/auth/session', { signal })),
   staleTime: 30_000,
 })
 
 /** Returns the cached user, or asks the server. */
-export async function findUser(client: QueryClient): Promise<SignedInUser | null> {
-  const known = client.getQueryData(sessionQuery.queryKey)?.user
-  return known ?? (await client.fetchQuery({ ...sessionQuery, staleTime: 0 })).user
+export async function findUser(): Promise<SignedInUser | null> {
+  const known = queryClient.getQueryData(sessionQuery.queryKey)?.user
+  return known ?? (await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 })).user
 }
 
 export function register(body: RegisterRequest) {
@@ -37,20 +38,20 @@ export function setUp(body: SetupRequest) {
 }
 
 /** @throws ApiError `TWO_FACTOR_REQUIRED` when the password is right and `code` is missing. */
-export async function signIn(client: QueryClient, body: LoginRequest): Promise<void> {
+export async function signIn(body: LoginRequest): Promise<void> {
   await request(LoginResponse, api.POST('/api/auth/login', { body }))
-  await startSession(client)
+  await startSession()
 }
 
-export async function bringSecondFactor(client: QueryClient, code: string): Promise<void> {
+export async function bringSecondFactor(code: string): Promise<void> {
   await request(LoginResponse, api.POST('/api/auth/two-factor', { body: { code } }))
-  await startSession(client)
+  await startSession()
 }
 
 /** Drops data cached for an earlier user and loads the signed-in one. */
-export async function startSession(client: QueryClient): Promise<void> {
-  client.clear()
-  await client.fetchQuery(sessionQuery)
+export async function startSession(): Promise<void> {
+  queryClient.clear()
+  await queryClient.fetchQuery(sessionQuery)
 }
 
 /** The server answers the same whether the account exists or not. */
@@ -71,10 +72,6 @@ export function verifyEmail(token: string) {
 /** Ends the session on the server; cached data stays until the page is left. */
 export function signOut() {
   return request(z.object({ ok: z.literal(true) }), api.POST('/api/auth/signout'))
-}
-
-export function forgetSession(client: QueryClient): void {
-  client.setQueryData(sessionQuery.queryKey, { user: null })
 }
 
 export const providersQuery = queryOptions({

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-router'
 import { SetupRequest, SetupResponse } from '../../src/features/accounts/registration/schemas.ts'
 import { ApiError, api, request } from '../api/request.ts'
@@ -28,7 +28,6 @@ export function SetupPage() {
 }
 
 function SetupForm({ token }: { token: string }) {
-  const client = useQueryClient()
   const router = useRouter()
   const navigate = useNavigate()
   const { formRef, problem, isPending, onSubmit } = useForm(
@@ -36,7 +35,7 @@ function SetupForm({ token }: { token: string }) {
     async (body) => {
       await setUp(body)
       try {
-        await signIn(client, { email: body.email, password: body.password })
+        await signIn({ email: body.email, password: body.password })
       } catch {
         return navigate({ to: '/login', search: { done: 'signup' }, replace: true })
       }

@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import { RegisterRequest } from '../../src/features/accounts/registration/schemas.ts'
@@ -82,13 +81,12 @@ export function SignupPage() {
 }
 
 function useCreateAccount(redirect: string | undefined) {
-  const client = useQueryClient()
   const router = useRouter()
   const navigate = useNavigate()
   return async (account: RegisterRequest) => {
     await register(account)
     try {
-      await signIn(client, { email: account.email, password: account.password })
+      await signIn({ email: account.email, password: account.password })
     } catch {
       return navigate({ to: '/login', search: { done: 'signup', ...(redirect ? { redirect } : {}) } })
     }

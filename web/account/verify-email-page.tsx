@@ -1,5 +1,6 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { refresh } from '../api/query-client.ts'
 import { ApiError } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { LoadProblem, Notice } from '../ui/notice.tsx'
@@ -25,7 +26,6 @@ export function VerifyEmailPage() {
 }
 
 function Outcome({ token }: { token: string }) {
-  const client = useQueryClient()
   const { data, error, refetch } = useQuery({
     queryKey: ['verify-email', token],
     // The link works once, so the result is never refetched.
@@ -34,7 +34,7 @@ function Outcome({ token }: { token: string }) {
     retry: false,
     queryFn: async () => {
       const { message } = await verifyEmail(token)
-      await client.invalidateQueries({ queryKey: sessionQuery.queryKey })
+      await refresh(sessionQuery)
       return message
     },
   })

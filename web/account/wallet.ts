@@ -1,4 +1,3 @@
-import type { QueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
 import { NonceResponse, SignedInResponse } from '../../src/features/accounts/sign-in/schemas.ts'
 import { api, request } from '../api/request.ts'
@@ -23,13 +22,13 @@ export function findWallet(): Wallet | null {
  * Signs in with a message signed by the wallet; an unknown wallet creates an account.
  * @throws ApiError from the server, or the wallet's own error when the user rejects.
  */
-export async function signInWithWallet(client: QueryClient, wallet: Wallet, chainId: number): Promise<void> {
+export async function signInWithWallet(wallet: Wallet, chainId: number): Promise<void> {
   const address = await askForAddress(wallet)
   const { nonce } = await request(NonceResponse, api.GET('/api/auth/nonce'))
   const message = signInMessage({ address, chainId, nonce, host: location.host, origin: location.origin }, new Date())
   const signature = await sign(wallet, address, message)
   await request(SignedInResponse, api.POST('/api/wallet-auth', { body: { address, message, signature } }))
-  await startSession(client)
+  await startSession()
 }
 
 /** Signs a server-provided text (EIP-191). @throws the wallet's own error when the user rejects. */

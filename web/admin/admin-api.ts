@@ -1,8 +1,9 @@
-import { infiniteQueryOptions, type QueryClient } from '@tanstack/react-query'
+import { infiniteQueryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { type AccountChange, AdminUser, AdminUserList, CreatedUser } from '../../src/features/admin/accounts/schemas.ts'
 import { NamedAuditList } from '../../src/features/admin/oversight/schemas.ts'
 import { MessagePage, ShownMessage } from '../../src/features/payments/underground/schemas.ts'
+import { refresh } from '../api/query-client.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 const USERS_KEY = ['admin', 'users']
@@ -46,25 +47,27 @@ export function deadLettersQuery() {
   })
 }
 
-export async function replayDeadLetter(client: QueryClient, id: number): Promise<void> {
+export async function replayDeadLetter(id: number): Promise<void> {
   await request(
     z.object({ message: ShownMessage }),
     api.POST('/api/admin/bus/dead-letters/{id}/replay', inPath({ id: String(id) })),
   )
-  await client.invalidateQueries({ queryKey: DEAD_LETTERS_KEY })
+  await refresh({ queryKey: DEAD_LETTERS_KEY })
 }
 
-export async function changeUser(client: QueryClient, id: string, body: AccountChange): Promise<void> {
+export async function changeUser(id: string, body: AccountChange): Promise<void> {
   await request(z.object({ user: AdminUser }), api.PATCH('/api/admin/users/{id}', { ...inPath({ id }), body }))
-  await client.invalidateQueries({ queryKey: USERS_KEY })
+  await refresh({ queryKey: USERS_KEY })
 }
 
-export async function createUser(
-  client: QueryClient,
-  body: { email: string; name?: string | undefined; plan?: string | undefined; sendMail: boolean },
-): Promise<CreatedUser> {
+export async function createUser(body: {
+  email: string
+  name?: string | undefined
+  plan?: string | undefined
+  sendMail: boolean
+}): Promise<CreatedUser> {
   const created = await request(CreatedUser, api.POST('/api/admin/users', { body }))
-  await client.invalidateQueries({ queryKey: USERS_KEY })
+  await refresh({ queryKey: USERS_KEY })
   return created
 }
 

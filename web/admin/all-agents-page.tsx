@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { OverseenAgent, OverseenAgentList } from '../../src/features/admin/oversight/schemas.ts'
@@ -138,8 +138,7 @@ function Owner({ owner }: { owner: OverseenAgent['owner'] }) {
 }
 
 function StopDialog({ agent, onClose }: { agent: OverseenAgent; onClose: () => void }) {
-  const client = useQueryClient()
-  const stop = useMutation({ mutationFn: () => stopAnyAgent(client, agent.id), onSuccess: onClose })
+  const stop = useMutation({ mutationFn: () => stopAnyAgent(agent.id), onSuccess: onClose })
   return (
     <AskDialog
       title={`Stop ${agent.name}?`}

@@ -1,5 +1,6 @@
-import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { BackupOrdered, BackupOverview } from '../../src/features/admin/backups/schemas.ts'
+import { queryClient, refresh } from '../api/query-client.ts'
 import { api, request, within } from '../api/request.ts'
 
 const PATH = '/api/admin/backups'
@@ -21,17 +22,18 @@ export type Order =
   | { kind: 'verify' | 'drill'; name: string }
   | { kind: 'restore'; name: string; agentId: string; replace: boolean }
 
-export async function orderBackup(client: QueryClient, order: Order): Promise<void> {
+export async function orderBackup(order: Order): Promise<void> {
   await request(BackupOrdered, sendOrder(order))
-  await client.invalidateQueries({ queryKey: KEY })
+  await refresh({ queryKey: KEY })
 }
 
 /** A null value restores the default. */
-export async function setBackups(
-  client: QueryClient,
-  body: { schedule?: string | null; to?: string | null; keep?: string | null },
-): Promise<void> {
-  client.setQueryData(
+export async function setBackups(body: {
+  schedule?: string | null
+  to?: string | null
+  keep?: string | null
+}): Promise<void> {
+  queryClient.setQueryData(
     KEY,
     await request(BackupOverview, api.PUT('/api/admin/backups', { body, fetch: within(TEST_MS) })),
   )

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
 import type { BackupOverview, BackupRun } from '../../src/features/admin/backups/schemas.ts'
@@ -37,8 +37,7 @@ export function BackupsPage() {
 }
 
 function Plan({ overview }: { overview: BackupOverview }) {
-  const client = useQueryClient()
-  const making = useMutation({ mutationFn: () => orderBackup(client, { kind: 'backup' }) })
+  const making = useMutation({ mutationFn: () => orderBackup({ kind: 'backup' }) })
   const { schedule, drillSchedule, keep, to, isSealed, lastVerifiedAt, lastDrilledAt, runs } = overview
   const isBusy = runs[0]?.finishedAt === null
   const [isEditing, setEditing] = useState(false)
@@ -104,13 +103,12 @@ const BackupFields = z.object({ schedule: orDefault, to: orDefault, keep: orDefa
 
 /** Omits settings that the environment fixes. */
 export function BackupForm({ overview, onClose }: { overview: BackupOverview; onClose: () => void }) {
-  const client = useQueryClient()
   const { fixed, schedule, to, keep } = overview
   const { formRef, problem, isPending, onSubmit } = useForm(
     BackupFields,
     async (fields) => {
       const body = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-      await setBackups(client, body)
+      await setBackups(body)
       onClose()
     },
     () => null,
@@ -176,10 +174,9 @@ export function BackupList({ overview: { backups, runs } }: { overview: BackupOv
 
 function BackupRow({ backup, isBusy }: { backup: Backup; isBusy: boolean }) {
   const { name, sizeBytes, createdAt, isSealed, restoreCommand } = backup
-  const client = useQueryClient()
   const [isAsking, setAsking] = useState(false)
   const { mutate, isPending, error } = useMutation({
-    mutationFn: (kind: 'verify' | 'drill') => orderBackup(client, { kind, name }),
+    mutationFn: (kind: 'verify' | 'drill') => orderBackup({ kind, name }),
   })
   return (
     <li className="grid grid-cols-1 gap-2 px-3 py-3 sm:px-4">
@@ -224,11 +221,10 @@ function BackupRow({ backup, isBusy }: { backup: Backup; isBusy: boolean }) {
 }
 
 function RestoreDialog({ name, onClose }: { name: string; onClose: () => void }) {
-  const client = useQueryClient()
   const [agentId, setAgentId] = useState('')
   const [replace, setReplace] = useState(false)
   const restoring = useMutation({
-    mutationFn: () => orderBackup(client, { kind: 'restore', name, agentId: agentId.trim(), replace }),
+    mutationFn: () => orderBackup({ kind: 'restore', name, agentId: agentId.trim(), replace }),
     onSuccess: onClose,
   })
   return (

@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { type useRef, useState } from 'react'
 import { z } from 'zod'
 import { CustomProviderRequest, type Services } from '../../src/features/admin/services/schemas.ts'
@@ -47,8 +47,7 @@ export function CustomProviders({ providers, ollama }: Pick<Services, 'providers
 }
 
 function FoundOllama({ ollama: { baseUrl, models } }: { ollama: NonNullable<Services['ollama']> }) {
-  const client = useQueryClient()
-  const use = useMutation({ mutationFn: () => setProvider(client, 'ollama', { baseUrl, label: 'Ollama' }) })
+  const use = useMutation({ mutationFn: () => setProvider('ollama', { baseUrl, label: 'Ollama' }) })
   return (
     <Notice tone="note" title="Ollama detected on this machine">
       <div className="grid justify-items-start gap-2">
@@ -65,7 +64,6 @@ function FoundOllama({ ollama: { baseUrl, models } }: { ollama: NonNullable<Serv
 }
 
 function ProviderRow({ provider }: { provider: Provider }) {
-  const client = useQueryClient()
   const [isEditing, setEditing] = useState(false)
   const test = useMutation({ mutationFn: () => testProvider(provider.id, {}) })
   const { id, label, baseUrl, source, models, hasKey, unpriced = 0 } = provider
@@ -100,7 +98,7 @@ function ProviderRow({ provider }: { provider: Provider }) {
                 title={`Delete ${name}?`}
                 lead="Its models become unavailable. Agents that use them fail until you select another model."
                 verb="Delete"
-                forget={() => forgetProvider(client, id)}
+                forget={() => forgetProvider(id)}
               />
             </>
           )}
@@ -114,11 +112,10 @@ function ProviderRow({ provider }: { provider: Provider }) {
 }
 
 function CustomProviderForm({ provider, onClose }: { provider?: Provider; onClose: () => void }) {
-  const client = useQueryClient()
   const form = useForm(
     ProviderForm,
     async ({ id, ...request }) => {
-      await setProvider(client, id, request)
+      await setProvider(id, request)
       onClose()
     },
     (error) => (hasCode(error, 'CREDENTIALS_REFUSED') ? 'apiKey' : null),

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
 import type { ShownMessage } from '../../src/features/payments/underground/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
@@ -45,8 +45,7 @@ function DeadLetters() {
 }
 
 function DeadLetter({ message }: { message: ShownMessage }) {
-  const client = useQueryClient()
-  const { mutate, isPending, error } = useMutation({ mutationFn: () => replayDeadLetter(client, message.id) })
+  const { mutate, isPending, error } = useMutation({ mutationFn: () => replayDeadLetter(message.id) })
   return (
     <li className="grid grid-cols-1 gap-2 px-3 py-3 sm:px-4">
       <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">

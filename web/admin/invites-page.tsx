@@ -1,6 +1,7 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { CreatedInvite, Invite, InviteList } from '../../src/features/accounts/invites/schemas.ts'
+import { refresh } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
@@ -41,11 +42,10 @@ export function InvitesPage() {
 }
 
 function NewInvite() {
-  const client = useQueryClient()
   const [plan, setPlan] = useState('')
   const making = useMutation({
     mutationFn: () => createInvite(plan),
-    onSettled: () => client.invalidateQueries({ queryKey: invitesQuery.queryKey }),
+    onSettled: () => refresh(invitesQuery),
   })
   return (
     <div className="grid grid-cols-1 gap-3">
@@ -121,11 +121,10 @@ function InviteRow({ invite: { id, createdBy, createdAt, usedAt, plan } }: { inv
 }
 
 function WithdrawDialog({ id, onClose }: { id: string; onClose: () => void }) {
-  const client = useQueryClient()
   const withdrawal = useMutation({
     mutationFn: () => withdrawInvite(id),
     onSuccess: onClose,
-    onSettled: () => client.invalidateQueries({ queryKey: invitesQuery.queryKey }),
+    onSettled: () => refresh(invitesQuery),
   })
   return (
     <AskDialog

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import type { JobState, ShownJob } from '../../src/features/admin/oversight/schemas.ts'
 import { messageFor } from '../api/request.ts'
@@ -56,8 +56,7 @@ export function JobsPage() {
 }
 
 function JobRow({ job }: { job: ShownJob }) {
-  const client = useQueryClient()
-  const { mutate, isPending, error } = useMutation({ mutationFn: () => retryJob(client, job.id) })
+  const { mutate, isPending, error } = useMutation({ mutationFn: () => retryJob(job.id) })
   return (
     <li className="grid grid-cols-1 gap-2 px-3 py-3 sm:px-4">
       <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">

@@ -1,7 +1,8 @@
-import { infiniteQueryOptions, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
+import { infiniteQueryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { type LogLine, LogPage } from '../../src/features/admin/logs/schemas.ts'
+import { queryClient } from '../api/query-client.ts'
 import { api, request } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
@@ -91,12 +92,11 @@ function Lines({ search, level, isFollowing }: { search: string; level: Level; i
 
 /** Prepends lines logged since the last response. */
 function useFollow(search: string, level: Level, isFollowing: boolean): void {
-  const client = useQueryClient()
   const { queryKey } = logsQuery(search, level)
   const { data } = useQuery({
     queryKey: [...queryKey, 'follow'],
     queryFn: ({ signal }) => {
-      const after = client.getQueryData(queryKey)?.pages[0]?.last ?? 0
+      const after = queryClient.getQueryData(queryKey)?.pages[0]?.last ?? 0
       const query = { search, level, limit: 100, after }
       return request(LogPage, api.GET('/api/admin/logs', { params: { query }, signal }))
     },
@@ -105,12 +105,12 @@ function useFollow(search: string, level: Level, isFollowing: boolean): void {
   })
   useEffect(() => {
     if (!data) return
-    client.setQueryData(queryKey, (known) => {
+    queryClient.setQueryData(queryKey, (known) => {
       const [first, ...rest] = known?.pages ?? []
       if (!known || !first || data.last <= first.last) return known
       return { ...known, pages: [{ ...first, lines: [...data.lines, ...first.lines], last: data.last }, ...rest] }
     })
-  }, [data, client, queryKey])
+  }, [data, queryKey])
 }
 
 function Line({ line: { level, time, message, fields } }: { line: LogLine }) {

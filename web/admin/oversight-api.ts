@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { CreatedInvite, InviteList } from '../../src/features/accounts/invites/schemas.ts'
 import {
@@ -11,6 +11,7 @@ import {
   SettingsInEffect,
   StoppedAgent,
 } from '../../src/features/admin/oversight/schemas.ts'
+import { refresh } from '../api/query-client.ts'
 import { api, inPath, request, within } from '../api/request.ts'
 import type { AllAgentsSearch } from '../routes/searches.ts'
 
@@ -33,9 +34,9 @@ export function allAgentsQuery({ search = '', status }: AllAgentsSearch) {
   })
 }
 
-export async function stopAnyAgent(client: QueryClient, id: string): Promise<void> {
+export async function stopAnyAgent(id: string): Promise<void> {
   await request(StoppedAgent, api.POST('/api/admin/agents/{id}/stop', { ...inPath({ id }), fetch: within(LONG_MS) }))
-  await client.invalidateQueries({ queryKey: AGENTS_KEY })
+  await refresh({ queryKey: AGENTS_KEY })
 }
 
 export function jobsQuery(state: JobState) {
@@ -52,9 +53,9 @@ export function jobsQuery(state: JobState) {
 }
 
 /** Retries a dead job and reloads the lists. */
-export async function retryJob(client: QueryClient, id: string): Promise<void> {
+export async function retryJob(id: string): Promise<void> {
   await request(RetriedJob, api.POST('/api/admin/jobs/{id}/retry', inPath({ id })))
-  await client.invalidateQueries({ queryKey: JOBS_KEY })
+  await refresh({ queryKey: JOBS_KEY })
 }
 
 export const healthQuery = queryOptions({

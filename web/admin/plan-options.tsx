@@ -1,4 +1,4 @@
-import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
 import {
   AdminPlanList,
@@ -6,6 +6,7 @@ import {
   type PlanDefinition,
   type PlanLimits,
 } from '../../src/features/accounts/own-plans/schemas.ts'
+import { refresh } from '../api/query-client.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 /** Puts `free` first; `current` stays listed while plans load. */
@@ -36,17 +37,17 @@ export const plansQuery = queryOptions({
   queryFn: ({ signal }) => request(AdminPlanList, api.GET('/api/admin/plans', { signal })),
 })
 
-export async function createPlan(client: QueryClient, body: PlanDefinition): Promise<void> {
+export async function createPlan(body: PlanDefinition): Promise<void> {
   await request(OnePlan, api.POST('/api/admin/plans', { body }))
-  await client.invalidateQueries({ queryKey: plansQuery.queryKey })
+  await refresh(plansQuery)
 }
 
-export async function changePlan(client: QueryClient, name: string, body: PlanLimits): Promise<void> {
+export async function changePlan(name: string, body: PlanLimits): Promise<void> {
   await request(OnePlan, api.PUT('/api/admin/plans/{name}', { ...inPath({ name }), body }))
-  await client.invalidateQueries({ queryKey: plansQuery.queryKey })
+  await refresh(plansQuery)
 }
 
-export async function deletePlan(client: QueryClient, name: string): Promise<void> {
+export async function deletePlan(name: string): Promise<void> {
   await request(z.object({ success: z.literal(true) }), api.DELETE('/api/admin/plans/{name}', inPath({ name })))
-  await client.invalidateQueries({ queryKey: plansQuery.queryKey })
+  await refresh(plansQuery)
 }

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
 import {
@@ -100,8 +100,7 @@ function listLimits(plan: AdminPlan): string[] {
 }
 
 function DeleteDialog({ name, onClose }: { name: string; onClose: () => void }) {
-  const client = useQueryClient()
-  const deletion = useMutation({ mutationFn: () => deletePlan(client, name), onSuccess: onClose })
+  const deletion = useMutation({ mutationFn: () => deletePlan(name), onSuccess: onClose })
   return (
     <AskDialog
       title={`Delete the plan ${name}?`}
@@ -151,12 +150,11 @@ const FIELDS = [
 ] as const
 
 export function PlanEditor({ plan, onClose }: { plan?: AdminPlan; onClose: () => void }) {
-  const client = useQueryClient()
   const { formRef, problem, isPending, onSubmit } = useForm<PlanLimits & { name?: string }>(
     plan ? LimitFields : NewPlanFields,
     async ({ name, ...limits }) => {
-      if (plan) await changePlan(client, plan.name, limits)
-      else await createPlan(client, { name: name ?? '', ...limits })
+      if (plan) await changePlan(plan.name, limits)
+      else await createPlan({ name: name ?? '', ...limits })
       onClose()
     },
     () => null,

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
 import { type ModelPrice, PriceRequest } from '../../src/features/ai/prices/schemas.ts'
@@ -51,9 +51,8 @@ export function PricesSection() {
 }
 
 function PriceRow({ model, price }: { model: string; price: ModelPrice | null }) {
-  const client = useQueryClient()
   const [isEditing, setEditing] = useState(false)
-  const free = useMutation({ mutationFn: () => setPrice(client, model, FREE) })
+  const free = useMutation({ mutationFn: () => setPrice(model, FREE) })
   return (
     <li className="grid grid-cols-1 gap-3 py-3 first:pt-0 last:pb-0">
       <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
@@ -81,7 +80,7 @@ function PriceRow({ model, price }: { model: string; price: ModelPrice | null })
               title={`Delete the price of ${model}?`}
               lead="The list price applies again, if one exists."
               verb="Delete"
-              forget={() => deletePrice(client, model)}
+              forget={() => deletePrice(model)}
             />
           )}
         </div>
@@ -98,11 +97,10 @@ function describePrice({ inputUsdPerMillion, outputUsdPerMillion }: ModelPrice):
 }
 
 function PriceFields({ model, price, onClose }: { model: string; price: ModelPrice | null; onClose: () => void }) {
-  const client = useQueryClient()
   const form = useForm(
     PriceForm,
     async (request) => {
-      await setPrice(client, model, request)
+      await setPrice(model, request)
       onClose()
     },
     () => null,

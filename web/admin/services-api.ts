@@ -1,4 +1,4 @@
-import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import {
   type MailRequest,
   type ProviderRequest,
@@ -6,6 +6,7 @@ import {
   Services,
 } from '../../src/features/admin/services/schemas.ts'
 import { DeletedPrice, ModelPrice, ModelPriceList, type PriceRequest } from '../../src/features/ai/prices/schemas.ts'
+import { queryClient } from '../api/query-client.ts'
 import { api, inPath, request, within } from '../api/request.ts'
 
 /** Credentials are tested before they are saved, which can take long. */
@@ -16,31 +17,31 @@ export const servicesQuery = queryOptions({
   queryFn: ({ signal }) => request(Services, api.GET('/api/admin/services', { signal })),
 })
 
-export function setProvider(client: QueryClient, id: string, body: ProviderRequest): Promise<void> {
-  return change(client, api.PUT('/api/admin/services/providers/{id}', { ...inPath({ id }), body, fetch }))
+export function setProvider(id: string, body: ProviderRequest): Promise<void> {
+  return change(api.PUT('/api/admin/services/providers/{id}', { ...inPath({ id }), body, fetch }))
 }
 
 export function testProvider(id: string, body: ProviderRequest): Promise<ProviderTest> {
   return request(ProviderTest, api.POST('/api/admin/services/providers/{id}/test', { ...inPath({ id }), body, fetch }))
 }
 
-export function forgetProvider(client: QueryClient, id: string): Promise<void> {
-  return change(client, api.DELETE('/api/admin/services/providers/{id}', { ...inPath({ id }), fetch }))
+export function forgetProvider(id: string): Promise<void> {
+  return change(api.DELETE('/api/admin/services/providers/{id}', { ...inPath({ id }), fetch }))
 }
 
-export function setMail(client: QueryClient, body: MailRequest): Promise<void> {
-  return change(client, api.PUT('/api/admin/services/mail', { body, fetch }))
+export function setMail(body: MailRequest): Promise<void> {
+  return change(api.PUT('/api/admin/services/mail', { body, fetch }))
 }
 
-export function forgetMail(client: QueryClient): Promise<void> {
-  return change(client, api.DELETE('/api/admin/services/mail', { fetch }))
+export function forgetMail(): Promise<void> {
+  return change(api.DELETE('/api/admin/services/mail', { fetch }))
 }
 
 /** Reloads everything, because the list of available models changes. */
-async function change(client: QueryClient, answer: Parameters<typeof request>[1]): Promise<void> {
+async function change(answer: Parameters<typeof request>[1]): Promise<void> {
   const services = await request(Services, answer)
-  client.setQueryData(servicesQuery.queryKey, services)
-  await client.invalidateQueries()
+  queryClient.setQueryData(servicesQuery.queryKey, services)
+  await queryClient.invalidateQueries()
 }
 
 export const pricesQuery = queryOptions({
@@ -48,12 +49,12 @@ export const pricesQuery = queryOptions({
   queryFn: ({ signal }) => request(ModelPriceList, api.GET('/api/admin/prices', { signal })),
 })
 
-export async function setPrice(client: QueryClient, model: string, body: PriceRequest): Promise<void> {
+export async function setPrice(model: string, body: PriceRequest): Promise<void> {
   await request(ModelPrice, api.PUT('/api/admin/prices/{model}', { ...inPath({ model }), body }))
-  await client.invalidateQueries()
+  await queryClient.invalidateQueries()
 }
 
-export async function deletePrice(client: QueryClient, model: string): Promise<void> {
+export async function deletePrice(model: string): Promise<void> {
   await request(DeletedPrice, api.DELETE('/api/admin/prices/{model}', { ...inPath({ model }) }))
-  await client.invalidateQueries()
+  await queryClient.invalidateQueries()
 }

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { MailRequest, ProviderKeyRequest, type Services } from '../../src/features/admin/services/schemas.ts'
 import { hasCode } from '../api/request.ts'
@@ -61,7 +61,6 @@ export function ServicesPage() {
 }
 
 function ProviderRow({ provider }: { provider: Provider }) {
-  const client = useQueryClient()
   const [isEditing, setEditing] = useState(false)
   const { id, source, models } = provider
   const name = NAMES[id] ?? id
@@ -85,7 +84,7 @@ function ProviderRow({ provider }: { provider: Provider }) {
               <ForgetButton
                 title={`Remove the ${name} key?`}
                 lead="Its models become unavailable unless another provider offers them."
-                forget={() => forgetProvider(client, id)}
+                forget={() => forgetProvider(id)}
               />
             )}
           </div>
@@ -97,7 +96,6 @@ function ProviderRow({ provider }: { provider: Provider }) {
 }
 
 function Mail({ mail }: { mail: Services['mail'] }) {
-  const client = useQueryClient()
   const [isEditing, setEditing] = useState(false)
   return (
     <Section
@@ -116,7 +114,7 @@ function Mail({ mail }: { mail: Services['mail'] }) {
             <ForgetButton
               title="Remove the mail server?"
               lead="Users can no longer reset their password by email."
-              forget={() => forgetMail(client)}
+              forget={() => forgetMail()}
             />
           )}
         </div>
@@ -132,11 +130,10 @@ function describe(source: Provider['source'], setting: string): string {
 }
 
 export function ProviderKeyForm({ id, name, onClose }: { id: string; name: string; onClose: () => void }) {
-  const client = useQueryClient()
   const form = useForm(
     ProviderKeyRequest,
     async ({ apiKey }) => {
-      await setProvider(client, id, { apiKey })
+      await setProvider(id, { apiKey })
       onClose()
     },
     (error) => (hasCode(error, 'CREDENTIALS_REFUSED') ? 'apiKey' : null),
@@ -155,11 +152,10 @@ export function ProviderKeyForm({ id, name, onClose }: { id: string; name: strin
 }
 
 export function MailForm({ from, onClose }: { from: string | null; onClose: () => void }) {
-  const client = useQueryClient()
   const form = useForm(
     MailRequest,
     async (wish) => {
-      await setMail(client, wish)
+      await setMail(wish)
       onClose()
     },
     (error) => (hasCode(error, 'CREDENTIALS_REFUSED') ? 'smtpUrl' : null),

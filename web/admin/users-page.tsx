@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Ban, CircleCheck, CreditCard, Ellipsis, LogOut, MailCheck } from 'lucide-react'
 import { useRef, useState } from 'react'
@@ -78,12 +78,11 @@ function Users({ search }: { search: string }) {
 type Mode = 'rest' | 'plan' | 'disable' | 'end-sessions'
 
 export function UserRow({ user }: { user: AdminUser }) {
-  const client = useQueryClient()
   const isSelf = useQuery(sessionQuery).data?.user?.id === user.id
   const triggerRef = useRef<HTMLButtonElement>(null)
   const [mode, setMode] = useState<Mode>('rest')
   const [remark, setRemark] = useState<string | null>(null)
-  const change = useMutation({ mutationFn: (wish: AccountChange) => changeUser(client, user.id, wish) })
+  const change = useMutation({ mutationFn: (wish: AccountChange) => changeUser(user.id, wish) })
   const rest = () => setMode('rest')
   const focusMenu = (event: Event) => {
     event.preventDefault()
@@ -163,9 +162,8 @@ function UserFacts({ user, isSelf }: { user: AdminUser; isSelf: boolean }) {
 type UserDialogProps = { user: AdminUser; onClose: () => void; onCloseFocus: (event: Event) => void }
 
 export function DisableDialog({ user, onClose, onCloseFocus }: UserDialogProps) {
-  const client = useQueryClient()
   const disabling = useMutation({
-    mutationFn: () => changeUser(client, user.id, { disabled: true }),
+    mutationFn: () => changeUser(user.id, { disabled: true }),
     onSuccess: onClose,
   })
   return (
@@ -238,11 +236,10 @@ export function NewUser() {
 type FormProps = { onCreated: (created: CreatedUser) => void; onClose: () => void }
 
 function NewUserForm({ onCreated, onClose }: FormProps) {
-  const client = useQueryClient()
   const { formRef, problem, isPending, onSubmit } = useForm(
     NewUserFields,
     async (fields) => {
-      onCreated(await createUser(client, fields))
+      onCreated(await createUser(fields))
       onClose()
     },
     (error) => (error instanceof ApiError && error.status === 409 ? 'email' : null),
@@ -301,13 +298,12 @@ const PlanWish = z.object({
 })
 
 export function PlanForm({ user, onClose }: { user: AdminUser; onClose: () => void }) {
-  const client = useQueryClient()
   const isLoaded = useQuery(plansQuery).isSuccess
   const { formRef, problem, isPending, onSubmit } = useForm(
     PlanWish,
     async ({ plan, credits }) => {
       // Sending a plan marks it as paid, so an unchanged plan is omitted.
-      await changeUser(client, user.id, { credits, ...(plan !== user.plan && { plan }) })
+      await changeUser(user.id, { credits, ...(plan !== user.plan && { plan }) })
       onClose()
     },
     () => null,

@@ -1,17 +1,11 @@
-import {
-  infiniteQueryOptions,
-  queryOptions,
-  useInfiniteQuery,
-  useMutation,
-  useQuery,
-  useQueryClient,
-} from '@tanstack/react-query'
+import { infiniteQueryOptions, queryOptions, useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { type FoundMemory, Memory, MemoryFound } from '../../src/features/conversations/memory/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
+import { refresh } from '../api/query-client.ts'
 import { api, messageFor, request } from '../api/request.ts'
 import { SectionForm } from '../settings/form-notice.tsx'
 import { Button } from '../ui/button.tsx'
@@ -83,13 +77,12 @@ function FactList({ agent, memory }: { agent: WebAgent; memory: Record<string, u
 }
 
 function FactFields({ agent }: { agent: WebAgent }) {
-  const client = useQueryClient()
   const form = useForm(
     FactForm,
     async ({ key, fact }) => {
       await saveFact(agent.id, key, fact)
       form.formRef.current?.reset()
-      await client.invalidateQueries({ queryKey: memoryQuery(agent.id).queryKey })
+      await refresh(memoryQuery(agent.id))
     },
     () => null,
   )
@@ -117,10 +110,9 @@ function FactFields({ agent }: { agent: WebAgent }) {
 }
 
 function useChange(agentId: string, mutationFn: (key: string) => Promise<unknown>) {
-  const client = useQueryClient()
   return useMutation({
     mutationFn,
-    onSettled: () => client.invalidateQueries({ queryKey: memoryQuery(agentId).queryKey }),
+    onSettled: () => refresh(memoryQuery(agentId)),
   })
 }
 

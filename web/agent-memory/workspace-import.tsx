@@ -1,8 +1,9 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { FolderInput } from 'lucide-react'
 import { type ChangeEvent, useId, useRef, useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { WorkspaceImported } from '../../src/features/conversations/memory/schemas.ts'
+import { refresh } from '../api/query-client.ts'
 import { api, messageFor, request, within } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Patience } from '../ui/loaded.tsx'
@@ -15,7 +16,6 @@ type Picked = { path: string; size: number; text(): Promise<string> }
 type Choice = { files: number; found: FoundFile<Picked>[]; taken: FoundFile<Picked>[] }
 
 export function WorkspaceImportSection({ agent }: { agent: WebAgent }) {
-  const client = useQueryClient()
   const [choice, setChoice] = useState<Choice | null>(null)
   const importing = useMutation({
     mutationFn: async (taken: Choice['taken']) =>
@@ -25,7 +25,7 @@ export function WorkspaceImportSection({ agent }: { agent: WebAgent }) {
       ),
     async onSuccess() {
       setChoice(null)
-      await client.invalidateQueries({ queryKey: memoryQuery(agent.id).queryKey })
+      await refresh(memoryQuery(agent.id))
     },
   })
   const choose = (files: readonly File[]) => {

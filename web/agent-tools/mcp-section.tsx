@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { type SyntheticEvent, useState } from 'react'
 import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
@@ -39,9 +39,8 @@ export function McpSection({ agent }: { agent: WebAgent }) {
 }
 
 function Server({ agentId, server }: { agentId: string; server: McpServer }) {
-  const client = useQueryClient()
   const [isOpen, setOpen] = useState(false)
-  const removal = useMutation({ mutationFn: () => removeServer(client, agentId, server.id) })
+  const removal = useMutation({ mutationFn: () => removeServer(agentId, server.id) })
   return (
     <div className="grid grid-cols-1 gap-2 border-b border-line pb-3">
       <div className="flex flex-wrap items-center gap-2">
@@ -63,10 +62,9 @@ function Server({ agentId, server }: { agentId: string; server: McpServer }) {
 }
 
 function ServerTools({ agentId, server }: { agentId: string; server: McpServer }) {
-  const client = useQueryClient()
   const { data, error, refetch } = useQuery(serverToolsQuery(agentId, server.id))
   const trust = useMutation({
-    mutationFn: (trustedTools: string[]) => changeServer(client, agentId, server.id, { trustedTools }),
+    mutationFn: (trustedTools: string[]) => changeServer(agentId, server.id, { trustedTools }),
   })
   if (error) return <LoadProblem what="tools" error={error} onRetry={refetch} />
   if (!data) return <Skeleton className="h-10" />
@@ -98,11 +96,10 @@ function ServerTools({ agentId, server }: { agentId: string; server: McpServer }
 }
 
 function NewServer({ agentId }: { agentId: string }) {
-  const client = useQueryClient()
   const form = useForm(
     ServerForm,
     async (server) => {
-      await addServer(client, agentId, server)
+      await addServer(agentId, server)
       form.formRef.current?.reset()
     },
     () => null,
@@ -156,11 +153,10 @@ const CommandForm = z.object({
 })
 
 function NewCommand({ agentId }: { agentId: string }) {
-  const client = useQueryClient()
   const form = useForm(
     CommandForm,
     async (server) => {
-      await addServer(client, agentId, server)
+      await addServer(agentId, server)
       form.formRef.current?.reset()
     },
     () => null,

@@ -1,4 +1,4 @@
-import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { AgentTools, type ToolsRequest } from '../../src/features/conversations/agent-tools/schemas.ts'
 import {
@@ -8,6 +8,7 @@ import {
   ToolResult,
 } from '../../src/features/conversations/mcp-servers/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
+import { queryClient } from '../api/query-client.ts'
 import { api, inPath, request, within } from '../api/request.ts'
 
 const Added = z.object({ server: McpServer })
@@ -21,12 +22,12 @@ export function toolsQuery(agentId: string) {
   })
 }
 
-export async function changeTools(client: QueryClient, agentId: string, change: ToolsRequest): Promise<void> {
+export async function changeTools(agentId: string, change: ToolsRequest): Promise<void> {
   const changed = await request(
     AgentTools,
     api.PUT('/api/agents/{id}/tools', { ...inPath({ id: agentId }), body: change }),
   )
-  client.setQueryData(toolsQuery(agentId).queryKey, changed)
+  queryClient.setQueryData(toolsQuery(agentId).queryKey, changed)
 }
 
 export function serversQuery(agentId: string) {
@@ -56,14 +57,14 @@ type NewServer =
   | { name: string; url: string; bearer?: string | undefined }
   | { name: string; command: string; args: string[]; environment: Record<string, string> }
 
-export async function addServer(client: QueryClient, agentId: string, server: NewServer): Promise<void> {
+export async function addServer(agentId: string, server: NewServer): Promise<void> {
   await request(Added, api.POST('/api/agents/{id}/mcp-servers', { ...inPath({ id: agentId }), body: server }))
-  await reloadServers(client, agentId)
+  await reloadServers(agentId)
 }
 
 type ServerChange = { enabled?: boolean; trustedTools?: string[]; allowedTools?: string[] | null }
 
-export async function changeServer(client: QueryClient, agentId: string, id: string, change: ServerChange) {
+export async function changeServer(agentId: string, id: string, change: ServerChange) {
   await request(
     Added,
     api.PATCH('/api/agents/{id}/mcp-servers/{serverId}', {
@@ -71,12 +72,12 @@ export async function changeServer(client: QueryClient, agentId: string, id: str
       body: change,
     }),
   )
-  await reloadServers(client, agentId)
+  await reloadServers(agentId)
 }
 
-export async function removeServer(client: QueryClient, agentId: string, id: string): Promise<void> {
+export async function removeServer(agentId: string, id: string): Promise<void> {
   await request(Removed, api.DELETE('/api/agents/{id}/mcp-servers/{serverId}', inPath({ id: agentId, serverId: id })))
-  await reloadServers(client, agentId)
+  await reloadServers(agentId)
 }
 
 export function tryTool(agentId: string, id: string, tool: string, input: Record<string, unknown>) {
@@ -92,6 +93,6 @@ export function tryTool(agentId: string, id: string, tool: string, input: Record
 }
 
 /** Reloads the list only: tools did not change, and a deleted server cannot be asked. */
-function reloadServers(client: QueryClient, agentId: string): Promise<void> {
-  return client.invalidateQueries({ queryKey: serversQuery(agentId).queryKey, exact: true })
+function reloadServers(agentId: string): Promise<void> {
+  return queryClient.invalidateQueries({ queryKey: serversQuery(agentId).queryKey, exact: true })
 }

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { AgentTools, ToolsRequest } from '../../src/features/conversations/agent-tools/schemas.ts'
 import { messageFor } from '../api/request.ts'
@@ -36,8 +36,7 @@ export function ToolsSection({ agent }: { agent: WebAgent }) {
 }
 
 function ToolFields({ agent, tools }: { agent: WebAgent; tools: AgentTools }) {
-  const client = useQueryClient()
-  const change = useMutation({ mutationFn: (request: ToolsRequest) => changeTools(client, agent.id, request) })
+  const change = useMutation({ mutationFn: (request: ToolsRequest) => changeTools(agent.id, request) })
   const toProfile = (value: string) => profiles.find((profile) => profile.value === value)?.value ?? null
   return (
     <>

@@ -1,4 +1,4 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useMutation } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { z } from 'zod'
 import { DeploymentList } from '../../src/features/agents/deployments/schemas.ts'
@@ -13,6 +13,7 @@ import { Instance } from '../../src/features/monitoring/instances/schemas.ts'
 import { AgentStatsResponse } from '../../src/features/monitoring/metrics/schemas.ts'
 import { agentQuery, agentsQuery } from '../agents/agents-api.ts'
 import { followAgent } from '../agents/deployment.ts'
+import { queryClient, refresh } from '../api/query-client.ts'
 import { ApiError, api, inPath, request, within } from '../api/request.ts'
 
 /** Operations slower than a start, because they may pull images or restore data. */
@@ -148,11 +149,10 @@ export function removeVerification(agentId: string) {
 }
 
 export function useChangeConfig(agentId: string) {
-  const client = useQueryClient()
   return async (change: ConfigRequest): Promise<void> => {
     const config = await changeConfig(agentId, change)
-    client.setQueryData(configQuery(agentId).queryKey, config)
-    void client.invalidateQueries({ queryKey: agentQuery(agentId).queryKey })
+    queryClient.setQueryData(configQuery(agentId).queryKey, config)
+    void refresh(agentQuery(agentId))
   }
 }
 
@@ -165,10 +165,9 @@ export function fieldOfConfig(names: readonly string[]) {
 }
 
 export function useOperation(agentId: string) {
-  const client = useQueryClient()
   return useMutation({
     mutationFn: (operation: Operation) => operateAgent(agentId, operation),
-    onSettled: () => client.invalidateQueries({ queryKey: agentsQuery.queryKey }),
+    onSettled: () => refresh(agentsQuery),
   })
 }
 
@@ -177,20 +176,19 @@ export function useOperation(agentId: string) {
  * progress events need no request.
  */
 export function useLiveAgent(agentId: string): AgentStatusEvent | null {
-  const client = useQueryClient()
   const [latest, setLatest] = useState<AgentStatusEvent | null>(null)
   useEffect(() => {
     let known: AgentStatusEvent | null = null
     return followAgent(agentId, (event) => {
       if (known && known.status !== event.status) {
-        void client.invalidateQueries({ queryKey: agentQuery(agentId).queryKey })
+        void refresh(agentQuery(agentId))
       } else if (known && known.step !== event.step) {
-        void client.invalidateQueries({ queryKey: deploymentsQuery(agentId).queryKey })
+        void refresh(deploymentsQuery(agentId))
       }
       known = event
       setLatest(event)
       return true
     })
-  }, [agentId, client])
+  }, [agentId])
   return latest
 }

@@ -1,4 +1,4 @@
-import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { useState } from 'react'
@@ -10,6 +10,7 @@ import { McpSection } from '../agent-tools/mcp-section.tsx'
 import { ToolsSection } from '../agent-tools/tools-section.tsx'
 import { DeleteDialog } from '../agents/agent-menu.tsx'
 import { agentQuery } from '../agents/agents-api.ts'
+import { queryClient } from '../api/query-client.ts'
 import { api, inPath, messageFor, request } from '../api/request.ts'
 import { formatCost } from '../cost/figures.ts'
 import { SectionForm } from '../settings/form-notice.tsx'
@@ -168,11 +169,10 @@ export function LimitsSection({ agent }: { agent: WebAgent }) {
 }
 
 function PauseSwitch({ breaker: { agentId, pause } }: { breaker: Breaker }) {
-  const client = useQueryClient()
   const change = useMutation({
     mutationFn: (verb: 'pause' | 'resume') =>
       request(Breaker, api.POST(`/api/agents/{id}/${verb}`, inPath({ id: agentId }))),
-    onSuccess: (breaker) => client.setQueryData(breakerQuery(agentId).queryKey, breaker),
+    onSuccess: (breaker) => queryClient.setQueryData(breakerQuery(agentId).queryKey, breaker),
   })
   return (
     <div className="grid grid-cols-1 gap-3">
@@ -199,12 +199,11 @@ function PauseSwitch({ breaker: { agentId, pause } }: { breaker: Breaker }) {
 }
 
 function CapsFields({ breaker: { agentId, caps, usedToday } }: { breaker: Breaker }) {
-  const client = useQueryClient()
   const form = useForm(
     CapsForm,
     async (body) => {
       const breaker = await request(Breaker, api.PUT('/api/agents/{id}/breaker', { ...inPath({ id: agentId }), body }))
-      client.setQueryData(breakerQuery(agentId).queryKey, breaker)
+      queryClient.setQueryData(breakerQuery(agentId).queryKey, breaker)
     },
     () => null,
   )

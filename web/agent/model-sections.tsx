@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useRef, useState } from 'react'
 import { z } from 'zod'
 import {
@@ -12,6 +12,7 @@ import {
 } from '../../src/features/agents/registry/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { ModelField } from '../agents/model-field.tsx'
+import { refresh } from '../api/query-client.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
@@ -29,12 +30,11 @@ const ProviderForm = ConfigRequest.pick({ aiProvider: true }).required()
 const formClass = 'grid max-w-md grid-cols-1 gap-4'
 
 export function NameSection({ agent }: { agent: WebAgent }) {
-  const client = useQueryClient()
   const { formRef, problem, isPending, isDone, onSubmit } = useForm(
     RenameAgentRequest,
     async ({ name }) => {
       await renameAgent(agent.id, name)
-      await client.invalidateQueries({ queryKey: agentsQuery.queryKey })
+      await refresh(agentsQuery)
     },
     fieldOfConfig(['name']),
   )

@@ -1,7 +1,8 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
+import { refresh } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
@@ -65,10 +66,9 @@ export function TokenSection({ agent }: { agent: WebAgent }) {
 }
 
 function useReplacement(onDone: () => void) {
-  const client = useQueryClient()
   return useMutation({
     mutationFn: (replace: () => Promise<string>) => replace(),
     onSuccess: onDone,
-    onSettled: () => client.invalidateQueries({ queryKey: agentsQuery.queryKey }),
+    onSettled: () => refresh(agentsQuery),
   })
 }

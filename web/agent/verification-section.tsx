@@ -1,9 +1,10 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { Verification } from '../../src/features/agents/verification/schemas.ts'
 import { findWallet, signText, type Wallet } from '../account/wallet.ts'
+import { refresh } from '../api/query-client.ts'
 import { ApiError, messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
@@ -112,10 +113,9 @@ function Unverified({ agent }: { agent: WebAgent }) {
 }
 
 function useFresh(agentId: string, mutationFn: () => Promise<unknown>) {
-  const client = useQueryClient()
   return useMutation({
     mutationFn,
-    onSuccess: () => client.invalidateQueries({ queryKey: verificationQuery(agentId).queryKey }),
+    onSuccess: () => refresh(verificationQuery(agentId)),
   })
 }
 

@@ -1,4 +1,4 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useMutation } from '@tanstack/react-query'
 import { z } from 'zod'
 import { SessionResponse } from '../../src/features/accounts/registration/schemas.ts'
 import {
@@ -10,6 +10,7 @@ import {
 } from '../../src/features/agents/registry/schemas.ts'
 import { ModelList } from '../../src/features/ai/gateway/schemas.ts'
 import { PlatformMetrics } from '../../src/features/monitoring/metrics/schemas.ts'
+import { queryClient, refresh } from '../api/query-client.ts'
 import { ApiError, api, inPath, request, within } from '../api/request.ts'
 
 export type AgentVerb = 'start' | 'stop' | 'restart'
@@ -89,21 +90,19 @@ export function canChange(status: AgentStatus, verb: AgentVerb): boolean {
 }
 
 export function useChangeAgent(agentId: string) {
-  const client = useQueryClient()
   return useMutation({
     mutationFn: (verb: AgentVerb) => changeAgent(agentId, verb),
-    onSettled: () => client.invalidateQueries({ queryKey: agentsQuery.queryKey }),
+    onSettled: () => refresh(agentsQuery),
   })
 }
 
 export function useDeleteAgent(agentId: string) {
-  const client = useQueryClient()
   return useMutation({
     mutationFn: () => deleteAgent(agentId),
     onSuccess: () => {
-      client.removeQueries({ queryKey: agentQuery(agentId).queryKey })
-      client.setQueryData(agentsQuery.queryKey, (agents) => agents?.filter(({ id }) => id !== agentId))
-      return client.invalidateQueries({ queryKey: agentsQuery.queryKey })
+      queryClient.removeQueries({ queryKey: agentQuery(agentId).queryKey })
+      queryClient.setQueryData(agentsQuery.queryKey, (agents) => agents?.filter(({ id }) => id !== agentId))
+      return refresh(agentsQuery)
     },
   })
 }

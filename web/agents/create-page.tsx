@@ -1,8 +1,9 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
 import { ProvisionRequest } from '../../src/features/agents/registry/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
+import { refresh } from '../api/query-client.ts'
 import { ApiError, messageFor } from '../api/request.ts'
 import { PLAN_NEEDED, PlanLink, useNeedsPlan } from '../billing/plan-needed.tsx'
 import { Page } from '../shell/page.tsx'
@@ -24,14 +25,13 @@ export function CreatePage() {
 }
 
 function CreateForm() {
-  const client = useQueryClient()
   const navigate = useNavigate()
   const needsPlan = useNeedsPlan()
   const { formRef, problem, isPending, onSubmit } = useForm(
     ProvisionRequest,
     async (wish) => {
       const agent = await provisionAgent(wish)
-      void client.invalidateQueries({ queryKey: agentsQuery.queryKey })
+      void refresh(agentsQuery)
       await navigate({ to: '/agents/new', search: { agent: agent.id, name: agent.name }, replace: true })
     },
     fieldOf,

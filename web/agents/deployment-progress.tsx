@@ -1,6 +1,6 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { Check, CircleDashed, LoaderCircle, RotateCw, Trash2, X } from 'lucide-react'
 import { type ReactNode, useEffect, useState } from 'react'
+import { refresh } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
@@ -16,15 +16,14 @@ type DeploymentProgressProps = {
 }
 
 export function DeploymentProgress({ agent, onRunning, onDeleted, readyAction }: DeploymentProgressProps) {
-  const client = useQueryClient()
   const { deployment, again } = useDeployment(agent.id)
   const { outcome } = deployment
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs once per outcome
   useEffect(() => {
     if (outcome === 'working') return
-    void client.invalidateQueries({ queryKey: agentsQuery.queryKey })
+    void refresh(agentsQuery)
     if (outcome === 'running') onRunning()
-  }, [outcome, client])
+  }, [outcome])
   return (
     <section aria-label={`Deployment of ${agent.name}`} className="grid grid-cols-1 gap-5">
       <p role="status" className="sr-only">

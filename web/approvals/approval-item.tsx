@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import type { Approval } from '../../src/features/conversations/approvals/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
@@ -39,8 +39,7 @@ export function ApprovalItem({ approval }: { approval: Approval }) {
 }
 
 function Decision({ approval: { id, agentName, tool, expiresAt } }: { approval: Approval }) {
-  const client = useQueryClient()
-  const decision = useMutation({ mutationFn: (verb: 'approve' | 'deny') => decide(client, id, verb) })
+  const decision = useMutation({ mutationFn: (verb: 'approve' | 'deny') => decide(id, verb) })
   const what = `${tool} of ${agentName}`
   return (
     <div className="flex flex-wrap items-center gap-2">

@@ -1,8 +1,9 @@
-import { infiniteQueryOptions, type QueryClient, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
+import { infiniteQueryOptions, queryOptions, useQuery } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import type { Overview } from '../../src/features/admin/overview/schemas.ts'
 import { type Approval, ApprovalList, OneApproval } from '../../src/features/conversations/approvals/schemas.ts'
+import { queryClient, refresh } from '../api/query-client.ts'
 import { api, inPath, request } from '../api/request.ts'
 import { overviewQuery } from '../overview/overview-api.ts'
 
@@ -30,26 +31,25 @@ export function waitingQuery(agentId: string) {
   })
 }
 
-export async function decide(client: QueryClient, id: string, verb: 'approve' | 'deny'): Promise<void> {
+export async function decide(id: string, verb: 'approve' | 'deny'): Promise<void> {
   try {
     await request(OneApproval, api.POST(`/api/approvals/{id}/${verb}`, inPath({ id })))
   } finally {
     // On failure too: another session may have decided first.
-    await client.invalidateQueries({ queryKey: approvalsQuery.queryKey })
+    await refresh(approvalsQuery)
   }
 }
 
 /** Reads the number of pending approvals from the overview, which is refetched on navigation and on focus only. */
 export function useWaitingCount(isEnabled: boolean): number {
-  const client = useQueryClient()
   const router = useRouter()
   useEffect(
     () =>
       router.subscribe('onRendered', ({ pathChanged, fromLocation }) => {
         if (!pathChanged || !fromLocation) return
-        void client.refetchQueries({ queryKey: overviewQuery.queryKey, exact: true, type: 'active', stale: true })
+        void queryClient.refetchQueries({ queryKey: overviewQuery.queryKey, exact: true, type: 'active', stale: true })
       }),
-    [client, router],
+    [router],
   )
   const { data } = useQuery({ ...overviewQuery, enabled: isEnabled, refetchInterval: false, select: countWaiting })
   return data ?? 0
@@ -57,12 +57,11 @@ export function useWaitingCount(isEnabled: boolean): number {
 
 /** Updates the count in the navigation from a list that is refetched more often. */
 export function useCountFollows(approvals: readonly Approval[] | undefined): void {
-  const client = useQueryClient()
   const waiting = approvals?.filter(({ status }) => status === 'waiting').map(({ id }) => id)
   const sign = waiting?.join()
   useEffect(() => {
-    if (sign !== undefined) void client.invalidateQueries({ queryKey: overviewQuery.queryKey, exact: true })
-  }, [client, sign])
+    if (sign !== undefined) void queryClient.invalidateQueries({ queryKey: overviewQuery.queryKey, exact: true })
+  }, [sign])
 }
 
 function countWaiting({ attention }: Overview): number {

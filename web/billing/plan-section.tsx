@@ -1,7 +1,8 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Billing, Subscription } from '../../src/features/payments/billing/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
+import { refresh } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { AskDialog } from '../ui/modal.tsx'
@@ -72,10 +73,9 @@ export function PlanSection({ billing }: { billing: Billing }) {
 
 /** Changes a paid plan; the page polls until Stripe confirms it. */
 function useChange() {
-  const client = useQueryClient()
   const change = useMutation({
     mutationFn: changeSubscription,
-    onSuccess: () => client.invalidateQueries({ queryKey: billingPageQuery.queryKey }),
+    onSuccess: () => refresh(billingPageQuery),
   })
   useQuery({ ...billingPageQuery, refetchInterval: change.isSuccess && untilConfirmed })
   return change

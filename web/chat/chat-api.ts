@@ -1,4 +1,4 @@
-import { type InfiniteData, infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import {
   type ChatAttachment,
@@ -11,6 +11,7 @@ import {
   SessionList,
   TurnList,
 } from '../../src/features/conversations/chat/schemas.ts'
+import { queryClient, refresh } from '../api/query-client.ts'
 import { ApiError, api, asBytes, inPath, request, within } from '../api/request.ts'
 
 const OneTurn = z.object({ turn: ChatTurn })
@@ -50,11 +51,11 @@ export function runningTurnsQuery(agentId: string) {
 }
 
 /** Polls for messages from other devices and from turns that this page does not follow. */
-export function newMessagesQuery(client: QueryClient, place: Place) {
+export function newMessagesQuery(place: Place) {
   return queryOptions({
     queryKey: ['new-messages', place.agentId, place.sessionId],
     queryFn: async () => {
-      await readNewMessages(client, place)
+      await readNewMessages(place)
       return null
     },
     initialData: null,
@@ -65,12 +66,12 @@ export function newMessagesQuery(client: QueryClient, place: Place) {
 }
 
 /** Adds messages newer than the newest known one, or reloads when there is more than a page of them. */
-export async function readNewMessages(client: QueryClient, place: Place): Promise<void> {
+export async function readNewMessages(place: Place): Promise<void> {
   const { queryKey } = messagesQuery(place)
   const fresh = await listMessages(place, '')
   const ids = new Set(fresh.messages.map(({ id }) => id))
   let hasGap = false
-  client.setQueryData(queryKey, (known: InfiniteData<MessageList, unknown> | undefined) => {
+  queryClient.setQueryData(queryKey, (known: InfiniteData<MessageList, unknown> | undefined) => {
     const [newest, ...older] = known?.pages ?? []
     if (!known || !newest) return known
     const kept = newest.messages.filter(({ id }) => !ids.has(id))
@@ -82,7 +83,7 @@ export async function readNewMessages(client: QueryClient, place: Place): Promis
     const page = { ...newest, messages: [...earlier, ...fresh.messages] }
     return { ...known, pages: [isWhole ? { ...page, hasMore: fresh.hasMore } : page, ...older] }
   })
-  if (hasGap) await client.invalidateQueries({ queryKey })
+  if (hasGap) await refresh({ queryKey })
 }
 
 /** `replaces` is the message being edited; `key` makes retries one turn. */

@@ -1,9 +1,10 @@
-import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type InfiniteData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { ArrowDown, LoaderCircle } from 'lucide-react'
 import { type ReactNode, useEffect, useMemo, useRef } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { ChatMessage, MessageList } from '../../src/features/conversations/chat/schemas.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
+import { refresh } from '../api/query-client.ts'
 import { ApiError } from '../api/request.ts'
 import { useIsLost } from '../shell/connection.ts'
 import { Button } from '../ui/button.tsx'
@@ -104,7 +105,7 @@ type MessagesProps = Pick<ConversationProps, 'agent' | 'sessionId' | 'target'> &
 function Messages({ agent, sessionId, target, canWrite, turn, ways, onRetry, onContinue, jump }: MessagesProps) {
   const place = { agentId: agent.id, sessionId }
   const history = useInfiniteQuery(messagesQuery(place))
-  useQuery({ ...newMessagesQuery(useQueryClient(), place), enabled: history.isSuccess && !turn })
+  useQuery({ ...newMessagesQuery(place), enabled: history.isSuccess && !turn })
   const messages = useShownMessages(history.data, turn)
   const shown = useMemo(() => ({ messages, turn }), [messages, turn])
   const { boxRef, isAway, onScroll, jumpToEnd, leaveEnd } = useStickyScroll(shown, messages?.[0]?.id)
@@ -219,7 +220,6 @@ function Loading() {
 
 /** Reloads missed messages once the server is reachable again. `isStreamLost` is about the reply in progress. */
 function ConnectionBanner({ place, isStreamLost }: { place: Place; isStreamLost: boolean }) {
-  const client = useQueryClient()
   const { error } = useQuery(runningTurnsQuery(place.agentId))
   const isLostEverywhere = useIsLost()
   const isLost = isStreamLost || isLostEverywhere || (error instanceof ApiError && error.status === 0)
@@ -227,8 +227,8 @@ function ConnectionBanner({ place, isStreamLost }: { place: Place; isStreamLost:
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs once per reconnect
   useEffect(() => {
     if (wasLost.current && !isLost) {
-      void client.invalidateQueries(runningTurnsQuery(place.agentId))
-      void client.invalidateQueries(newMessagesQuery(client, place))
+      void refresh(runningTurnsQuery(place.agentId))
+      void refresh(newMessagesQuery(place))
     }
     wasLost.current = isLost
   }, [isLost])

@@ -1,8 +1,9 @@
-import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
 import { MessagesSquare, Pencil, Plus, ScrollText, Trash2 } from 'lucide-react'
 import { type ReactNode, useDeferredValue, useId, useState } from 'react'
 import type { ChatSession, SearchResults } from '../../src/features/conversations/chat/schemas.ts'
 import { PlatformBadge } from '../agent/channels/platform-badge.tsx'
+import { refresh } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { Button, FormButtons, IconButton } from '../ui/button.tsx'
 import { TextArea, TextField } from '../ui/field.tsx'
@@ -25,15 +26,14 @@ type SessionsProps = {
 export function Sessions({ agentId, sessionId, onChoose }: SessionsProps) {
   const [isOpen, setOpen] = useState(false)
   const panelId = useId()
-  const client = useQueryClient()
   const sessions = useInfiniteQuery(sessionsQuery(agentId))
   const known = sessions.data?.pages.flatMap((page) => page.sessions) ?? []
   const current = known.find(({ id }) => id === sessionId)
-  const refresh = () => client.invalidateQueries({ queryKey: sessionsQuery(agentId).queryKey })
+  const reload = () => refresh(sessionsQuery(agentId))
   const creating = useMutation({
     mutationFn: () => createSession(agentId),
     onSuccess: async ({ id }) => {
-      await refresh()
+      await reload()
       choose(id)
     },
   })
@@ -74,10 +74,10 @@ export function Sessions({ agentId, sessionId, onChoose }: SessionsProps) {
                 session={session}
                 isCurrent={session.id === sessionId}
                 onChoose={() => choose(session.id)}
-                onChanged={refresh}
+                onChanged={reload}
                 onDeleted={async () => {
                   if (session.id === sessionId) onChoose(null)
-                  await refresh()
+                  await reload()
                 }}
               />
             ))}

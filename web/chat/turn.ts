@@ -1,8 +1,8 @@
-import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import type { ChatTurn } from '../../src/features/conversations/chat/schemas.ts'
-import { forgetSession } from '../account/session.ts'
 import { agentQuery } from '../agents/agents-api.ts'
+import { forgetSession, refresh } from '../api/query-client.ts'
 import { ApiError, messageFor } from '../api/request.ts'
 import {
   beginTurn,
@@ -33,7 +33,6 @@ type TurnOptions = {
  */
 export function useTurn(place: Place, { draftOf, onUnsent }: TurnOptions) {
   const { agentId } = place
-  const client = useQueryClient()
   const { turn, setTurn, announcement, join, finish, abandon, isHere } = useFollowedTurn(place)
   const [refusal, setRefusal] = useState<string | null>(null)
 
@@ -47,11 +46,11 @@ export function useTurn(place: Place, { draftOf, onUnsent }: TurnOptions) {
       announce(agentId)
       forgetSending(draftOf, message.key)
       if (!isHere.current) return
-      if (message.replaces) void client.invalidateQueries({ queryKey: messagesQuery(place).queryKey })
+      if (message.replaces) void refresh(messagesQuery(place))
       join(begun, waiting)
     } catch (error) {
       forgetSending(draftOf, message.key)
-      noteRefusal(client, agentId, error)
+      noteRefusal(agentId, error)
       // An edited message stays in place; a new one returns to the draft.
       if (message.replaces) return setTurn({ ...waiting, state: 'failed', problem: messageFor(error) })
       onUnsent(message)
@@ -97,7 +96,6 @@ export function useTurn(place: Place, { draftOf, onUnsent }: TurnOptions) {
 /** The turn begun here, or one found in progress. */
 function useFollowedTurn(place: Place) {
   const { agentId, sessionId } = place
-  const client = useQueryClient()
   const [turn, setTurn] = useState<Turn | null>(null)
   const [announcement, setAnnouncement] = useState('')
   const followed = useRef<Followed | null>(null)
@@ -112,8 +110,8 @@ function useFollowedTurn(place: Place) {
   }
   const finish = async (ended: ChatTurn) => {
     followed.current = null
-    await readNewMessages(client, place).catch(() => undefined)
-    refreshLists(client, agentId)
+    await readNewMessages(place).catch(() => undefined)
+    refreshLists(agentId)
     setAnnouncement(ended.state === 'done' ? ended.text : '')
     const next = ended.state === 'done' ? null : toEndedTurn(ended)
     // Another message may have been sent in the meantime.
@@ -161,27 +159,26 @@ function useSendingAgain(draftOf: string, send: (message: Outgoing) => void, onU
 }
 
 function useOtherTabs(agentId: string): void {
-  const client = useQueryClient()
   useEffect(() => {
     const channel = new BroadcastChannel(CHANNEL)
     channel.onmessage = ({ data }) => {
-      if (data === agentId) void client.invalidateQueries(runningTurnsQuery(agentId))
+      if (data === agentId) void refresh(runningTurnsQuery(agentId))
     }
     return () => channel.close()
-  }, [agentId, client])
+  }, [agentId])
 }
 
-function refreshLists(client: QueryClient, agentId: string): void {
-  void client.invalidateQueries(runningTurnsQuery(agentId))
+function refreshLists(agentId: string): void {
+  void refresh(runningTurnsQuery(agentId))
   // A session is named after its first message.
-  void client.invalidateQueries({ queryKey: sessionsQuery(agentId).queryKey })
+  void refresh(sessionsQuery(agentId))
 }
 
-function noteRefusal(client: QueryClient, agentId: string, error: unknown): void {
+function noteRefusal(agentId: string, error: unknown): void {
   if (!(error instanceof ApiError)) return
-  if (error.status === 401) forgetSession(client)
+  if (error.status === 401) forgetSession()
   // The agent has stopped; reload its status.
-  if (error.status === 409) void client.invalidateQueries(agentQuery(agentId))
+  if (error.status === 409) void refresh(agentQuery(agentId))
 }
 
 function announce(agentId: string): void {

@@ -1,8 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useBlocker } from '@tanstack/react-router'
 import { createTwoFilesPatch } from 'diff'
 import { ArrowLeft, Download, FileDiff, Save } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
+import { queryClient, refresh } from '../api/query-client.ts'
 import { ApiError, hasCode, messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button, buttonClass, IconButton } from '../ui/button.tsx'
@@ -43,7 +44,6 @@ type EditingProps = Omit<FilePaneProps, 'path'> & { file: OpenedFile }
 
 /** `base` is the version being edited; the server's may have changed since. */
 function Editing({ agentId, file, line, isGitRepo, onClose }: EditingProps) {
-  const client = useQueryClient()
   const [base, setBase] = useState({ content: file.content, hash: file.hash })
   const [text, setText] = useState(base.content)
   const [isComparing, setComparing] = useState(false)
@@ -56,11 +56,11 @@ function Editing({ agentId, file, line, isGitRepo, onClose }: EditingProps) {
   const saving = useMutation({
     mutationFn: (ifMatch: string | undefined) => writeText(agentId, file.path, text, ifMatch),
     onSuccess: ({ hash }) => {
-      client.setQueryData(fileQuery(agentId, file.path).queryKey, { ...file, content: text, hash })
+      queryClient.setQueryData(fileQuery(agentId, file.path).queryKey, { ...file, content: text, hash })
       setBase({ content: text, hash })
     },
-    onError: () => client.invalidateQueries({ queryKey: fileQuery(agentId, file.path).queryKey }),
-    onSettled: () => client.invalidateQueries({ queryKey: filesKey(agentId, 'status') }),
+    onError: () => refresh(fileQuery(agentId, file.path)),
+    onSettled: () => refresh({ queryKey: filesKey(agentId, 'status') }),
   })
   useBlocker({
     shouldBlockFn: () => isDirty && !window.confirm('Discard unsaved changes?'),

@@ -1,8 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { GitBranch, GitCommitHorizontal } from 'lucide-react'
 import { type SyntheticEvent, useState } from 'react'
 import type { z } from 'zod'
 import type { GitStatus } from '../../src/features/web-tools/browse/schemas.ts'
+import { refresh } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
@@ -30,10 +31,9 @@ export function GitSection({ agentId, onOpen }: GitSectionProps) {
 }
 
 function NoRepository({ agentId }: { agentId: string }) {
-  const client = useQueryClient()
   const start = useMutation({
     mutationFn: () => startHistory(agentId),
-    onSettled: () => client.invalidateQueries({ queryKey: filesKey(agentId) }),
+    onSettled: () => refresh({ queryKey: filesKey(agentId) }),
   })
   return (
     <>
@@ -84,12 +84,11 @@ function ChangeList({ changes, onOpen }: Pick<Status, 'changes'> & Pick<GitSecti
 type CommitBarProps = { agentId: string; count: number; remote: string | null }
 
 function CommitBar({ agentId, count, remote }: CommitBarProps) {
-  const client = useQueryClient()
   const [message, setMessage] = useState('')
   const commit = useMutation({
     mutationFn: () => commitAll(agentId, message.trim()),
     onSuccess: () => setMessage(''),
-    onSettled: () => client.invalidateQueries({ queryKey: filesKey(agentId) }),
+    onSettled: () => refresh({ queryKey: filesKey(agentId) }),
   })
   const submit = (event: SyntheticEvent) => {
     event.preventDefault()

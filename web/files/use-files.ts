@@ -1,5 +1,6 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
+import { queryClient, refresh } from '../api/query-client.ts'
 import { ApiError, messageFor } from '../api/request.ts'
 import {
   deleteEntry,
@@ -20,12 +21,11 @@ const MAX_FILE_BYTES = 1024 * 1024
 
 /** `undo` reverts the last change that supports it. */
 export function useFiles(agentId: string) {
-  const client = useQueryClient()
   const [undo, setUndo] = useState<Undo | null>(null)
-  const refresh = () => client.invalidateQueries({ queryKey: filesKey(agentId) })
+  const reload = () => refresh({ queryKey: filesKey(agentId) })
   const change = useMutation({
     mutationFn: async (task: () => Promise<Undo | undefined>) => setUndo((await task()) ?? null),
-    onSettled: refresh,
+    onSettled: reload,
   })
   // Navigates before reloading, so that a deleted file is not requested.
   const run = (task: () => Promise<Undo | undefined>) => change.mutate(task)
@@ -43,7 +43,7 @@ export function useFiles(agentId: string) {
       setUndo(null)
       change.reset()
     },
-    refresh,
+    refresh: reload,
     createFile: (path: string, onDone: () => Promise<void>) =>
       run(async () => {
         await writeText(agentId, path, '', null)
@@ -70,7 +70,7 @@ export function useFiles(agentId: string) {
       }),
     upload: (folder: string, files: readonly File[]) =>
       run(async () => {
-        const { root } = await client.fetchQuery({ ...treeQuery(agentId), staleTime: 0 })
+        const { root } = await queryClient.fetchQuery({ ...treeQuery(agentId), staleTime: 0 })
         const replaced: Kept[] = []
         // Continues with the other files, so that all successful uploads can be undone.
         const refused: { path: string; error: unknown }[] = []

@@ -1,8 +1,9 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { Play, RotateCw, Square, Trash2, UploadCloud, X } from 'lucide-react'
 import { useState } from 'react'
 import type { FleetAgent, FleetChange, FleetChanged } from '../../src/features/monitoring/fleet/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
+import { refresh } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
@@ -168,7 +169,6 @@ function keepOpen(event: BeforeUnloadEvent): void {
 
 /** Applies a change to many agents in batches. It continues on other pages of the dashboard. */
 function useFleetChange() {
-  const client = useQueryClient()
   const [done, setDone] = useState(0)
   const mutation = useMutation({
     mutationFn: async ({ verb, ids }: FleetOrder) => {
@@ -186,13 +186,12 @@ function useFleetChange() {
       }
       return results
     },
-    onSettled: () => client.invalidateQueries({ queryKey: agentsQuery.queryKey }),
+    onSettled: () => refresh(agentsQuery),
   })
   return { ...mutation, done }
 }
 
 export function LabelsDialog({ agent, onClose }: { agent: FleetAgent; onClose: () => void }) {
-  const client = useQueryClient()
   const [words, setWords] = useState(agent.labels.join(', '))
   const labels = words
     .split(',')
@@ -201,7 +200,7 @@ export function LabelsDialog({ agent, onClose }: { agent: FleetAgent; onClose: (
   const saving = useMutation({
     mutationFn: () => setLabels(agent.id, labels),
     onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: fleetKey })
+      await refresh({ queryKey: fleetKey })
       onClose()
     },
   })

@@ -1,4 +1,4 @@
-import { type QueryClient, queryOptions, useQueryClient } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { Labels } from '../../src/features/agents/management/schemas.ts'
 import {
@@ -8,6 +8,7 @@ import {
   type FleetFigures,
   FleetPage,
 } from '../../src/features/monitoring/fleet/schemas.ts'
+import { queryClient, refresh } from '../api/query-client.ts'
 import { api, inPath, request, within } from '../api/request.ts'
 import { whileInSight } from '../api/while-in-sight.ts'
 import type { FleetSearch } from '../routes/searches.ts'
@@ -63,17 +64,16 @@ const POLL_MS = 5_000
 
 /** Applies live figures to the shown agents and reloads when agents or statuses change. */
 export function useFleetEvents(): void {
-  const client = useQueryClient()
   useEffect(() => {
     let poll: ReturnType<typeof setInterval> | undefined
-    const readAnew = () => void client.invalidateQueries({ queryKey: fleetKey })
+    const readAnew = () => void refresh({ queryKey: fleetKey })
     const leave = whileInSight(() => {
       const source = new EventSource(fleetEventsPath)
       // Covers changes before the stream opened and while it was lost.
       source.addEventListener('open', readAnew)
       source.addEventListener('agents', ({ data }) => {
         const event = FleetEvent.safeParse(JSON.parse(String(data)))
-        if (event.success && takeIn(client, event.data)) readAnew()
+        if (event.success && takeIn(event.data)) readAnew()
       })
       source.addEventListener('error', () => {
         if (source.readyState === EventSource.CLOSED) poll ??= setInterval(readAnew, POLL_MS)
@@ -84,17 +84,17 @@ export function useFleetEvents(): void {
       leave()
       clearInterval(poll)
     }
-  }, [client])
+  }, [])
 }
 
 /** @returns whether agents or statuses changed, not just figures. */
-function takeIn(client: QueryClient, { changed, gone }: FleetEvent): boolean {
+function takeIn({ changed, gone }: FleetEvent): boolean {
   const newest = new Map(changed.map((figures) => [figures.id, figures]))
   const known = new Map<string, FleetFigures>()
-  for (const [key, page] of client.getQueriesData<FleetPage>({ queryKey: fleetKey })) {
+  for (const [key, page] of queryClient.getQueriesData<FleetPage>({ queryKey: fleetKey })) {
     if (!page) continue
     for (const agent of page.agents) if (newest.has(agent.id)) known.set(agent.id, agent)
-    client.setQueryData<FleetPage>(key, {
+    queryClient.setQueryData<FleetPage>(key, {
       ...page,
       agents: page.agents.map((agent) => merge(agent, newest.get(agent.id))),
     })

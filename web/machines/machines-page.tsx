@@ -1,8 +1,9 @@
-import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
 import { CircleCheck, LoaderCircle, Plus } from 'lucide-react'
 import { useState } from 'react'
 import { z } from 'zod'
 import { BackendAddress, type Installation, Installations } from '../../src/features/agents/installations/schemas.ts'
+import { queryClient } from '../api/query-client.ts'
 import { api, inPath, messageFor, request } from '../api/request.ts'
 import { createKey } from '../keys/keys-api.ts'
 import { SettingsFrame } from '../settings/settings-frame.tsx'
@@ -86,12 +87,11 @@ export function MachineRow({ machine }: { machine: Installation }) {
 }
 
 function ForgetDialog({ id, name, onClose }: { id: string; name: string; onClose: () => void }) {
-  const client = useQueryClient()
   const removal = useMutation({
     mutationFn: () => forgetMachine(id),
     // Deleting removes the row and this dialog with it.
     onSuccess: () =>
-      client.setQueryData(machinesQuery.queryKey, (machines) => machines?.filter((machine) => machine.id !== id)),
+      queryClient.setQueryData(machinesQuery.queryKey, (machines) => machines?.filter((machine) => machine.id !== id)),
   })
   return (
     <AskDialog

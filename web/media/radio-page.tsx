@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { Radio } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -8,6 +8,7 @@ import {
   type LiveDj,
   type OwnStream,
 } from '../../src/features/web-tools/radio/schemas.ts'
+import { refresh } from '../api/query-client.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
@@ -107,11 +108,10 @@ function OwnStreams() {
 }
 
 function NewStream({ onCreated }: { onCreated: (created: z.infer<typeof CreatedStream>) => void }) {
-  const client = useQueryClient()
   const creation = useMutation({
     mutationFn: createStream,
     onSuccess: onCreated,
-    onSettled: () => client.invalidateQueries({ queryKey: ownStreamsQuery.queryKey }),
+    onSettled: () => refresh(ownStreamsQuery),
   })
   const form = useForm(
     CreateStreamRequest,
@@ -220,12 +220,10 @@ function Recording({ recording }: { recording: OwnStream['recording'] }) {
 }
 
 function DeleteDialog({ stream: { id, name }, onClose }: { stream: OwnStream; onClose: () => void }) {
-  const client = useQueryClient()
   const removal = useMutation({
     mutationFn: () => deleteStream(id),
     onSuccess: onClose,
-    onSettled: () =>
-      Promise.all([ownStreamsQuery, liveQuery].map(({ queryKey }) => client.invalidateQueries({ queryKey }))),
+    onSettled: () => Promise.all([ownStreamsQuery, liveQuery].map(({ queryKey }) => refresh({ queryKey }))),
   })
   return (
     <AskDialog

@@ -1,8 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { type SyntheticEvent, useState } from 'react'
 import { GenerateVideoRequest, type OwnVideo } from '../../src/features/web-tools/video/schemas.ts'
 import { LoadingRows } from '../admin/paging.tsx'
+import { refresh } from '../api/query-client.ts'
 import { ApiError, messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
@@ -145,12 +146,11 @@ type VideoFormProps = { type: VideoType; onType: (type: VideoType) => void; isDi
 
 /** Keeps the input of each type when switching between them. */
 export function VideoForm({ type, onType, isDisabled }: VideoFormProps) {
-  const client = useQueryClient()
   const [texts, setTexts] = useState<Record<string, string>>({})
   const [problems, setProblems] = useState<Record<string, string>>({})
   const order = useMutation({
     mutationFn: orderVideo,
-    onSettled: () => client.invalidateQueries({ queryKey: videosQuery.queryKey }),
+    onSettled: () => refresh(videosQuery),
   })
   const { fields } = VIDEO_TYPES[type]
   const submit = (event: SyntheticEvent) => {

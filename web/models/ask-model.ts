@@ -1,8 +1,7 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { createParser } from 'eventsource-parser'
 import { useEffect, useRef, useState } from 'react'
 import { z } from 'zod'
-import { forgetSession } from '../account/session.ts'
+import { forgetSession } from '../api/query-client.ts'
 import { ApiError, api, isAbort, send } from '../api/request.ts'
 
 /** Keeps comparisons cheap. */
@@ -112,7 +111,6 @@ export type TriedAnswer = {
 
 /** Asks several models at once. A new question, or leaving the page, aborts the last one. */
 export function useAnswers() {
-  const client = useQueryClient()
   const [answers, setAnswers] = useState<TriedAnswer[]>([])
   const asking = useRef<AbortController | null>(null)
   useEffect(() => () => asking.current?.abort(), [])
@@ -129,7 +127,7 @@ export function useAnswers() {
       }
       void follow(model, prompt, stopping.signal, change).then((error) => {
         // The shell redirects to the sign-in page.
-        if (error instanceof ApiError && error.status === 401) forgetSession(client)
+        if (error instanceof ApiError && error.status === 401) forgetSession()
       })
     })
   }

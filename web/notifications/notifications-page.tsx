@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import {
   CreateChannelRequest,
@@ -6,6 +6,7 @@ import {
   type Notice as NoticeOfAgent,
 } from '../../src/features/accounts/notifications/schemas.ts'
 import { LoadingRows, ShowMore } from '../admin/paging.tsx'
+import { queryClient, refresh } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
 import { SettingsFrame } from '../settings/settings-frame.tsx'
@@ -48,11 +49,10 @@ export function NotificationsPage() {
 
 /** Pauses all agents of the account. */
 function PauseSection() {
-  const client = useQueryClient()
   const { data } = useQuery(pauseQuery)
   const change = useMutation({
     mutationFn: setPause,
-    onSuccess: (state) => client.setQueryData(pauseQuery.queryKey, state),
+    onSuccess: (state) => queryClient.setQueryData(pauseQuery.queryKey, state),
   })
   return (
     <Section
@@ -162,11 +162,10 @@ function ChannelItem({ channel }: { channel: NoticeChannel }) {
 }
 
 function RemoveDialog({ channel: { id, name }, onClose }: { channel: NoticeChannel; onClose: () => void }) {
-  const client = useQueryClient()
   const removal = useMutation({
     mutationFn: () => deleteChannel(id),
     onSuccess: onClose,
-    onSettled: () => client.invalidateQueries({ queryKey: noticeChannelsQuery.queryKey }),
+    onSettled: () => refresh(noticeChannelsQuery),
   })
   return (
     <AskDialog
@@ -192,7 +191,6 @@ const NAMES: Readonly<Record<Kind, string>> = {
 
 /** Shows a webhook's secret until the next channel is added. */
 export function ChannelForm() {
-  const client = useQueryClient()
   const [kind, setKind] = useState<Kind>('telegram')
   const [secret, setSecret] = useState<string | null>(null)
   const { formRef, problem, isPending, isDone, onSubmit } = useForm(
@@ -202,7 +200,7 @@ export function ChannelForm() {
       setSecret(created.secret)
       formRef.current?.reset()
       setKind('telegram')
-      await client.invalidateQueries({ queryKey: noticeChannelsQuery.queryKey })
+      await refresh(noticeChannelsQuery)
     },
     () => null,
   )

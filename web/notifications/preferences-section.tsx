@@ -1,6 +1,7 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { type SyntheticEvent, useState } from 'react'
 import { ChangeNoticeSettings, type NoticeSettings } from '../../src/features/accounts/notifications/schemas.ts'
+import { queryClient } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
@@ -51,11 +52,10 @@ function MailTest() {
 }
 
 function WishesForm({ settings }: { settings: NoticeSettings }) {
-  const client = useQueryClient()
   const [problem, setProblem] = useState<string | null>(null)
   const saving = useMutation({
     mutationFn: changeNoticeSettings,
-    onSuccess: (saved) => client.setQueryData(noticeSettingsQuery.queryKey, saved),
+    onSuccess: (saved) => queryClient.setQueryData(noticeSettingsQuery.queryKey, saved),
   })
   const onSubmit = (event: SyntheticEvent<HTMLFormElement>) => {
     event.preventDefault()

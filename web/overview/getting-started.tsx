@@ -1,10 +1,11 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { Overview } from '../../src/features/admin/overview/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
 import { servicesQuery, setProvider } from '../admin/services-api.ts'
+import { refresh } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { PLAN_NEEDED, PlanLink, useNeedsPlan } from '../billing/plan-needed.tsx'
 import { OwnKeyForm } from '../settings/own-keys-section.tsx'
@@ -117,11 +118,10 @@ function listSteps({ model, agent, hello, telegram, backup }: Overview['steps'],
 
 /** Administrators can add a provider for everyone. */
 function TriedKeyForm() {
-  const client = useQueryClient()
   const isAdmin = useQuery(sessionQuery).data?.user?.isAdmin ?? false
   return (
     <div className="grid gap-3">
-      <OwnKeyForm onEnabled={() => client.invalidateQueries({ queryKey: overviewQuery.queryKey })} />
+      <OwnKeyForm onEnabled={() => refresh(overviewQuery)} />
       {isAdmin && <PlatformProvider />}
     </div>
   )
@@ -129,10 +129,9 @@ function TriedKeyForm() {
 
 /** Offers a detected Ollama, or any other server. */
 function PlatformProvider() {
-  const client = useQueryClient()
   const ollama = useQuery(servicesQuery).data?.ollama
   const use = useMutation({
-    mutationFn: (baseUrl: string) => setProvider(client, 'ollama', { baseUrl, label: 'Ollama' }),
+    mutationFn: (baseUrl: string) => setProvider('ollama', { baseUrl, label: 'Ollama' }),
   })
   return (
     <div className="flex flex-wrap items-center gap-2 text-sm">

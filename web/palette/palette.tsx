@@ -1,4 +1,4 @@
-import { useQueries, useQueryClient } from '@tanstack/react-query'
+import { useQueries } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
 import { Search } from 'lucide-react'
@@ -7,6 +7,7 @@ import type { FleetAgent } from '../../src/features/monitoring/fleet/schemas.ts'
 import { type AgentVerb, agentsQuery, canChange, changeAgent } from '../agents/agents-api.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { StatusBadge } from '../agents/status-badge.tsx'
+import { refresh } from '../api/query-client.ts'
 import { fleetQuery } from '../fleet/fleet-api.ts'
 import { Modal } from '../ui/modal.tsx'
 import { Entries, type Entry, KeyCaps, usePageEntries } from './entries.tsx'
@@ -67,9 +68,8 @@ export function AgentEntries({ words, onChoose }: { words: string; onChoose: (en
     queries: (wanted.length > 0 ? wanted : [undefined]).slice(0, 3).map((search) => fleetQuery({ search }, 0)),
   })
   const navigate = useNavigate()
-  const client = useQueryClient()
   const change = (agent: FleetAgent, verb: AgentVerb) => {
-    const known = () => client.invalidateQueries({ queryKey: agentsQuery.queryKey })
+    const known = () => refresh(agentsQuery)
     // The list of agents shows the outcome.
     void changeAgent(agent.id, verb).then(known, known)
     void navigate({ to: '/agents' })

@@ -1,44 +1,12 @@
-import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
-import { signedIn } from './base.tsx'
+import { page, redirection, signedIn } from './base.tsx'
 import { InboxSearch } from './searches.ts'
 
-const team = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/team',
-  beforeLoad: () => {
-    throw redirect({ to: '/team/swarms' })
-  },
-})
-const swarms = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/team/swarms',
-  component: lazyRouteComponent(() => import('../swarms/swarms-page.tsx'), 'SwarmsPage'),
-})
-const newSwarm = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/team/swarms/new',
-  component: lazyRouteComponent(() => import('../swarms/swarms-page.tsx'), 'NewSwarmPage'),
-})
-const swarm = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/team/swarms/$swarmId',
-  component: lazyRouteComponent(() => import('../swarms/swarm-page.tsx'), 'SwarmPage'),
-})
-const run = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/team/swarms/$swarmId/runs/$runId',
-  component: lazyRouteComponent(() => import('../swarms/run-page.tsx'), 'RunPage'),
-})
-const map = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/team/map',
-  component: lazyRouteComponent(() => import('../swarms/map-page.tsx'), 'MapPage'),
-})
-const inbox = createRoute({
-  getParentRoute: () => signedIn,
-  path: '/team/inbox',
-  validateSearch: InboxSearch,
-  component: lazyRouteComponent(() => import('../swarms/inbox-page.tsx'), 'InboxPage'),
-})
-
-export const swarmsRoutes = [team, swarms, newSwarm, swarm, run, map, inbox] as const
+export const swarmsRoutes = [
+  redirection(signedIn, '/team', '/team/swarms'),
+  page(signedIn, '/team/swarms', () => import('../swarms/swarms-page.tsx'), 'SwarmsPage'),
+  page(signedIn, '/team/swarms/new', () => import('../swarms/swarms-page.tsx'), 'NewSwarmPage'),
+  page(signedIn, '/team/swarms/$swarmId', () => import('../swarms/swarm-page.tsx'), 'SwarmPage'),
+  page(signedIn, '/team/swarms/$swarmId/runs/$runId', () => import('../swarms/run-page.tsx'), 'RunPage'),
+  page(signedIn, '/team/map', () => import('../swarms/map-page.tsx'), 'MapPage'),
+  page(signedIn, '/team/inbox', () => import('../swarms/inbox-page.tsx'), 'InboxPage', InboxSearch),
+] as const

@@ -1,9 +1,10 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { Pencil, Play, Plus, Trash2 } from 'lucide-react'
 import { type SyntheticEvent, useEffect, useState } from 'react'
 import type { Run, Task } from '../../src/features/conversations/scheduled-tasks/schemas.ts'
 import { AgentFrame } from '../agent/agent-frame.tsx'
+import { refresh } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { runningTurnsQuery } from '../chat/chat-api.ts'
 import { showTurn, type Turn } from '../chat/shown-turn.ts'
@@ -95,7 +96,6 @@ function Schedule({ agentId }: { agentId: string }) {
 type TaskFormProps = { agentId: string; task: Task | null; onDone: () => void }
 
 export function TaskForm({ agentId, task, onDone }: TaskFormProps) {
-  const client = useQueryClient()
   const [name, setName] = useState(task?.name ?? '')
   const [prompt, setPrompt] = useState(task?.prompt ?? '')
   const [when, setWhen] = useState({
@@ -109,7 +109,7 @@ export function TaskForm({ agentId, task, onDone }: TaskFormProps) {
       return task ? changeTask({ taskId: task.id, ...body }) : createTask({ agentId, ...body })
     },
     onSuccess: onDone,
-    onSettled: () => client.invalidateQueries({ queryKey: tasksQuery(agentId).queryKey }),
+    onSettled: () => refresh(tasksQuery(agentId)),
   })
   const missing = 'This field is required.'
   const submit = (event: SyntheticEvent) => {
@@ -150,7 +150,6 @@ export function TaskForm({ agentId, task, onDone }: TaskFormProps) {
 }
 
 export function TaskRow({ task }: { task: Task }) {
-  const client = useQueryClient()
   const { agentId } = task
   const [isChanging, setChanging] = useState(false)
   const [isAsking, setAsking] = useState(false)
@@ -158,12 +157,12 @@ export function TaskRow({ task }: { task: Task }) {
   const runs = useQuery(runsQuery(task.id))
   const switching = useMutation({
     mutationFn: () => changeTask({ taskId: task.id, enabled: !task.enabled }),
-    onSettled: () => client.invalidateQueries({ queryKey: tasksQuery(agentId).queryKey }),
+    onSettled: () => refresh(tasksQuery(agentId)),
   })
   const starting = useMutation({
     mutationFn: () => runTask(task.id),
     onSuccess: ({ id }) => setShownId(id),
-    onSettled: () => client.invalidateQueries({ queryKey: runsQuery(task.id).queryKey }),
+    onSettled: () => refresh(runsQuery(task.id)),
   })
   const shown = runs.data?.find(({ id }) => id === shownId)
   const problem = switching.error ?? starting.error
@@ -224,10 +223,9 @@ export function TaskRow({ task }: { task: Task }) {
 }
 
 function DeleteQuestion({ task, onClose }: { task: Task; onClose: () => void }) {
-  const client = useQueryClient()
   const removal = useMutation({
     mutationFn: () => deleteTask(task.id),
-    onSettled: () => client.invalidateQueries({ queryKey: tasksQuery(task.agentId).queryKey }),
+    onSettled: () => refresh(tasksQuery(task.agentId)),
   })
   return (
     <AskDialog
@@ -338,15 +336,14 @@ export function RunOutput({ agentId, run }: { agentId: string; run: Run }) {
 }
 
 function useRunningTurn(agentId: string, run: Run): Turn | null {
-  const client = useQueryClient()
   const [turn, setTurn] = useState<Turn | null>(null)
   const { messageId } = run
   const isWanted = messageId !== null && isUnderWay(run)
   const running = useQuery({ ...runningTurnsQuery(agentId), enabled: isWanted })
   const found = running.data?.turns.find(({ questionId }) => questionId === messageId)
   useEffect(() => {
-    if (isWanted && !found) void client.invalidateQueries({ queryKey: runningTurnsQuery(agentId).queryKey })
-  }, [isWanted, found, agentId, client])
+    if (isWanted && !found) void refresh(runningTurnsQuery(agentId))
+  }, [isWanted, found, agentId])
   // biome-ignore lint/correctness/useExhaustiveDependencies: follows each turn once
   useEffect(() => (found ? showTurn(found, null, setTurn, () => undefined).leave : undefined), [found?.id])
   return turn

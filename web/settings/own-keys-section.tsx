@@ -1,6 +1,7 @@
-import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
 import { modelsQuery } from '../agents/agents-api.ts'
+import { refresh } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { PasswordField, SelectField } from '../ui/field.tsx'
@@ -41,10 +42,9 @@ export function OwnKeysSection() {
 }
 
 function Enabled({ providers }: { providers: string[] }) {
-  const client = useQueryClient()
   const removal = useMutation({
     mutationFn: disableOwnKeys,
-    onSettled: () => readAnew(client),
+    onSettled: () => readAnew(),
   })
   return (
     <div className="grid gap-3">
@@ -61,13 +61,12 @@ function Enabled({ providers }: { providers: string[] }) {
 
 /** The server tests the key before it is saved. */
 export function OwnKeyForm({ onEnabled }: { onEnabled?: () => unknown }) {
-  const client = useQueryClient()
   const form = useForm(
     OwnKeyWish,
     async (wish) => {
       await enableOwnKey(wish)
       form.formRef.current?.reset()
-      await readAnew(client)
+      await readAnew()
       await onEnabled?.()
     },
     () => 'apiKey',
@@ -89,9 +88,9 @@ export function OwnKeyForm({ onEnabled }: { onEnabled?: () => unknown }) {
 }
 
 /** Reloads everything, because a key adds or removes models. */
-async function readAnew(client: QueryClient): Promise<void> {
+async function readAnew(): Promise<void> {
   const changed = [billingQuery.queryKey, modelsQuery.queryKey]
-  await Promise.all(changed.map((queryKey) => client.invalidateQueries({ queryKey })))
+  await Promise.all(changed.map((queryKey) => refresh({ queryKey })))
 }
 
 function nameOf(provider: string): string {

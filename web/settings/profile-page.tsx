@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
 import { type Settings, UpdateSettingsRequest } from '../../src/features/accounts/settings/schemas.ts'
 import { providersQuery } from '../account/session.ts'
@@ -35,10 +35,9 @@ export function ProfilePage() {
 }
 
 function NameSection({ settings }: { settings: Settings }) {
-  const client = useQueryClient()
   const { formRef, problem, isPending, isDone, onSubmit } = useForm(
     NameForm,
-    async (change) => void (await patchSettings(client, change)),
+    async (change) => void (await patchSettings(change)),
     (error) => (error instanceof ApiError && error.status === 400 ? 'name' : null),
   )
   return (
@@ -83,11 +82,10 @@ export function EmailSection({ settings }: { settings: Settings }) {
 }
 
 function EmailChange({ settings }: { settings: Settings }) {
-  const client = useQueryClient()
   const { formRef, problem, isPending, isDone, onSubmit } = useForm(
     EmailForm,
     async (change) => {
-      await updateSettings(client, change)
+      await updateSettings(change)
       formRef.current?.reset()
     },
     fieldOf,
@@ -113,8 +111,7 @@ function EmailChange({ settings }: { settings: Settings }) {
 }
 
 function PendingEmail({ email, pendingEmail }: { email: string; pendingEmail: string }) {
-  const client = useQueryClient()
-  const recall = useMutation({ mutationFn: () => updateSettings(client, { email }) })
+  const recall = useMutation({ mutationFn: () => updateSettings({ email }) })
   return (
     <Notice tone="note" title={`Confirm ${pendingEmail}`}>
       <p>Open the link we sent to that address. Until then you sign in as {email}.</p>
@@ -160,10 +157,9 @@ function fieldOf(error: unknown): string | null {
 const TimeZoneForm = z.object({ timeZone: z.string() })
 
 export function TimeZoneSection({ settings }: { settings: Settings }) {
-  const client = useQueryClient()
   const { formRef, problem, isPending, isDone, onSubmit } = useForm(
     TimeZoneForm,
-    async (change) => void (await patchSettings(client, change)),
+    async (change) => void (await patchSettings(change)),
     () => null,
   )
   const current = settings.timeZone ?? ownZone()

@@ -1,9 +1,10 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
 import { ChangePasswordRequest } from '../../src/features/accounts/passwords/schemas.ts'
 import type { SessionList } from '../../src/features/accounts/sessions/schemas.ts'
 import type { Settings } from '../../src/features/accounts/settings/schemas.ts'
+import { refresh } from '../api/query-client.ts'
 import { ApiError, messageFor } from '../api/request.ts'
 import { keysQuery } from '../keys/keys-api.ts'
 import { Badge } from '../ui/badge.tsx'
@@ -49,17 +50,13 @@ const WithTick = ChangePasswordRequest.extend({
 const WithCurrent = WithTick.extend({ currentPassword: z.string().min(1).max(1024) })
 
 export function PasswordSection({ settings }: { settings: Settings }) {
-  const client = useQueryClient()
   const keys = useQuery(keysQuery).data?.length ?? 0
   const { formRef, problem, isPending, isDone, onSubmit } = useForm<ChangePasswordRequest>(
     settings.hasPassword ? WithCurrent : WithTick,
     async (change) => {
       await changePassword(change)
       formRef.current?.reset()
-      await Promise.all([
-        client.invalidateQueries({ queryKey: settingsQuery.queryKey }),
-        client.invalidateQueries({ queryKey: keysQuery.queryKey }),
-      ])
+      await Promise.all([refresh(settingsQuery), refresh(keysQuery)])
     },
     fieldOf,
   )
@@ -201,9 +198,8 @@ function EndOthers() {
 }
 
 function useEnd(mutationFn: () => Promise<unknown>) {
-  const client = useQueryClient()
   return useMutation({
     mutationFn,
-    onSettled: () => client.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
+    onSettled: () => refresh(sessionsQuery),
   })
 }

@@ -1,4 +1,4 @@
-import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { MessageResponse } from '../../src/features/accounts/notifications/schemas.ts'
 import { type ChangePasswordRequest, PasswordChanged } from '../../src/features/accounts/passwords/schemas.ts'
@@ -19,6 +19,7 @@ import { ReferralsResponse } from '../../src/features/accounts/users/schemas.ts'
 import type { DeleteAccountRequest } from '../../src/features/admin/personal-data/schemas.ts'
 import { Billing, BillingDone } from '../../src/features/payments/billing/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
+import { queryClient, refresh } from '../api/query-client.ts'
 import { api, inPath, request, within } from '../api/request.ts'
 
 const Success = z.object({ success: z.literal(true) })
@@ -59,12 +60,12 @@ export function disableOwnKeys() {
 export const EXPORT_PATH = '/api/settings/export'
 
 /** With mail configured, a new address waits in `pendingEmail`; sending the present one cancels the change. */
-export async function updateSettings(client: QueryClient, body: UpdateSettingsRequest): Promise<Settings> {
-  return keep(client, await request(Settings, api.POST('/api/settings', { body })))
+export async function updateSettings(body: UpdateSettingsRequest): Promise<Settings> {
+  return keep(await request(Settings, api.POST('/api/settings', { body })))
 }
 
-export async function patchSettings(client: QueryClient, body: PatchSettingsRequest): Promise<Settings> {
-  return keep(client, await request(Settings, api.PATCH('/api/settings', { body })))
+export async function patchSettings(body: PatchSettingsRequest): Promise<Settings> {
+  return keep(await request(Settings, api.PATCH('/api/settings', { body })))
 }
 
 export function sendVerification() {
@@ -109,8 +110,8 @@ export function deleteAccount(body: DeleteAccountRequest) {
 }
 
 /** The shell shows name and address too. */
-async function keep(client: QueryClient, settings: Settings): Promise<Settings> {
-  client.setQueryData(settingsQuery.queryKey, settings)
-  await client.invalidateQueries({ queryKey: sessionQuery.queryKey })
+async function keep(settings: Settings): Promise<Settings> {
+  queryClient.setQueryData(settingsQuery.queryKey, settings)
+  await refresh(sessionQuery)
   return settings
 }

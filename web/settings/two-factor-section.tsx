@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import type { Settings } from '../../src/features/accounts/settings/schemas.ts'
 import {
@@ -7,6 +7,7 @@ import {
   type TwoFactorSetup,
   TwoFactorSetupRequest,
 } from '../../src/features/accounts/two-factor/schemas.ts'
+import { refresh } from '../api/query-client.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button, buttonClass, FormButtons } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
@@ -28,13 +29,12 @@ import {
 type Step = { name: 'rest' | 'set-up' | 'renew' | 'turn-off' } | { name: 'codes'; codes: string[] }
 
 export function TwoFactorSection({ settings }: { settings: Settings }) {
-  const client = useQueryClient()
   const [step, setStep] = useState<Step>({ name: 'rest' })
   const rest = () => setStep({ name: 'rest' })
   const settle = (next: Step) => {
     setStep(next)
     // Prefix of all settings keys, so those are reloaded too.
-    void client.invalidateQueries({ queryKey: settingsQuery.queryKey })
+    void refresh(settingsQuery)
   }
   const showCodes = (codes: string[]) => settle({ name: 'codes', codes })
   return (

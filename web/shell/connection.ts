@@ -1,4 +1,3 @@
-import type { QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import { ApiError } from '../api/request.ts'
 
@@ -9,11 +8,14 @@ let isLost = false
 let timer: ReturnType<typeof setInterval> | undefined
 const listeners = new Set<() => void>()
 
-/** Marks the connection as lost after an unanswered request, until the server is reachable again. */
-export function noteAnswer(client: QueryClient, error: unknown): void {
+/**
+ * Marks the connection as lost after an unanswered request, until the server is reachable again. `reload` then loads
+ * what changed meanwhile.
+ */
+export function noteAnswer(error: unknown, reload?: () => Promise<void>): void {
   const isUnanswered = error instanceof ApiError && error.status === 0
   setLost(isUnanswered)
-  if (isUnanswered) timer ??= setInterval(() => void look(client), LOOK_MS)
+  if (isUnanswered) timer ??= setInterval(() => void look(reload), LOOK_MS)
 }
 
 export function useIsLost(): boolean {
@@ -22,7 +24,7 @@ export function useIsLost(): boolean {
   return isUnanswered || !isOnline
 }
 
-async function look(client: QueryClient): Promise<void> {
+async function look(reload?: () => Promise<void>): Promise<void> {
   try {
     const { ok } = await fetch('/healthz', { signal: AbortSignal.timeout(LOOK_MS) })
     if (!ok) return
@@ -30,8 +32,7 @@ async function look(client: QueryClient): Promise<void> {
     return
   }
   setLost(false)
-  // Reloads what changed while the connection was lost.
-  await client.invalidateQueries()
+  await reload?.()
 }
 
 function setLost(next: boolean): void {

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router'
 import { LoaderCircle } from 'lucide-react'
 import { createContext, type ReactNode, useContext, useEffect, useRef } from 'react'
@@ -128,9 +128,8 @@ function LostBanner() {
 
 /** Reports the browser's time zone once for an account without one. A failure is retried on the next visit. */
 function useTimeZoneReport(isSignedIn: boolean): void {
-  const client = useQueryClient()
   const isUnknown = useQuery({ ...settingsQuery, enabled: isSignedIn }).data?.timeZone === null
   useEffect(() => {
-    if (isUnknown) patchSettings(client, { timeZone: ownZone() }).catch(() => undefined)
-  }, [isUnknown, client])
+    if (isUnknown) patchSettings({ timeZone: ownZone() }).catch(() => undefined)
+  }, [isUnknown])
 }

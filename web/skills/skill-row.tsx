@@ -1,8 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { Marketplace, MarketplaceSkill } from '../../src/features/payments/skills/schemas.ts'
+import { queryClient, refresh } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
@@ -66,10 +67,9 @@ export function SkillRow({ skill, agents, installed }: SkillRowProps) {
 }
 
 function Agents({ skill, agents, installed }: SkillRowProps) {
-  const client = useQueryClient()
   const change = useMutation({
     mutationFn: (request: () => Promise<unknown>) => request(),
-    onSettled: () => client.invalidateQueries({ queryKey: marketplaceQuery.queryKey, exact: true }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: marketplaceQuery.queryKey, exact: true }),
   })
   const others = agents.filter(({ id }) => !installed.some(({ agentId }) => agentId === id))
   const nameOf = (id: string) => agents.find((agent) => agent.id === id)?.name ?? id
@@ -134,10 +134,9 @@ function SkillFile({ name }: { name: string }) {
 }
 
 function DeleteSkillDialog({ skill, onClose }: { skill: MarketplaceSkill; onClose: () => void }) {
-  const client = useQueryClient()
   const removal = useMutation({
     mutationFn: () => deleteSkill(skill.id),
-    onSuccess: () => client.invalidateQueries({ queryKey: marketplaceQuery.queryKey }),
+    onSuccess: () => refresh(marketplaceQuery),
   })
   return (
     <AskDialog

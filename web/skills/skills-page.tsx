@@ -1,8 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { Marketplace, MarketplaceSkill } from '../../src/features/payments/skills/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
+import { refresh } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { Page } from '../shell/page.tsx'
 import { Button } from '../ui/button.tsx'
@@ -117,13 +118,12 @@ What to do, step by step.
 
 /** Uploading the same name again creates its next version. */
 export function CreateSkill() {
-  const client = useQueryClient()
   const [text, setText] = useState('')
   const creation = useMutation({
     mutationFn: () => createSkill(text),
     onSuccess: async () => {
       setText('')
-      await client.invalidateQueries({ queryKey: marketplaceQuery.queryKey })
+      await refresh(marketplaceQuery)
     },
   })
   const read = async (file: File | undefined) => file && setText(await file.text())

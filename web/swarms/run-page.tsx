@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { Run, RunAnswer } from '../../src/features/conversations/swarms/schemas.ts'
 import { LoadingRows } from '../admin/paging.tsx'
@@ -66,8 +66,7 @@ function Answers({ run }: { run: Run }) {
 }
 
 function Task({ run }: { run: Run }) {
-  const client = useQueryClient()
-  const stop = useMutation({ mutationFn: () => cancelRun(client, run.swarmId, run.id) })
+  const stop = useMutation({ mutationFn: () => cancelRun(run.swarmId, run.id) })
   const done = run.agents.filter(({ state }) => state !== 'queued' && state !== 'running').length
   return (
     <section className="grid grid-cols-1 gap-3 rounded-xl border border-line bg-surface p-4 sm:p-6">

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { type SyntheticEvent, useState } from 'react'
 import type { RunLine, Swarm } from '../../src/features/conversations/swarms/schemas.ts'
@@ -35,12 +35,11 @@ export function SwarmPage() {
 }
 
 function NewRun({ swarm }: { swarm: Swarm }) {
-  const client = useQueryClient()
   const navigate = useNavigate()
   const [task, setTask] = useState('')
   const [isChecked, setChecked] = useState(false)
   const start = useMutation({
-    mutationFn: () => startRun(client, swarm.id, task.trim()),
+    mutationFn: () => startRun(swarm.id, task.trim()),
     onSuccess: ({ id }) =>
       navigate({ to: '/team/swarms/$swarmId/runs/$runId', params: { swarmId: swarm.id, runId: id } }),
   })
@@ -123,18 +122,16 @@ function RunRow({ run: { id, swarmId, task, state, startedAt } }: { run: RunLine
 }
 
 function Members({ swarm }: { swarm: Swarm }) {
-  const client = useQueryClient()
   return (
     <Section title="Members" lead="Changes do not affect running tasks.">
-      <SwarmForm swarm={swarm} save={(wish) => changeSwarm(client, swarm.id, wish)} />
+      <SwarmForm swarm={swarm} save={(wish) => changeSwarm(swarm.id, wish)} />
     </Section>
   )
 }
 
 function DangerSection({ swarm }: { swarm: Swarm }) {
-  const client = useQueryClient()
   const [isAsking, setAsking] = useState(false)
-  const turn = useMutation({ mutationFn: () => changeSwarm(client, swarm.id, { enabled: !swarm.enabled }) })
+  const turn = useMutation({ mutationFn: () => changeSwarm(swarm.id, { enabled: !swarm.enabled }) })
   return (
     <Section
       title="Disable or delete"
@@ -157,11 +154,10 @@ function DangerSection({ swarm }: { swarm: Swarm }) {
 }
 
 function DeleteDialog({ swarm: { id, name }, onClose }: { swarm: Swarm; onClose: () => void }) {
-  const client = useQueryClient()
   const navigate = useNavigate()
   const removal = useMutation({
     mutationFn: async () => {
-      await deleteSwarm(client, id)
+      await deleteSwarm(id)
       await navigate({ to: '/team/swarms' })
     },
   })

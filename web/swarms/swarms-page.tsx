@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { idOf, type Swarm } from '../../src/features/conversations/swarms/schemas.ts'
@@ -80,7 +80,6 @@ function SwarmRow({ swarm }: { swarm: Swarm }) {
 
 /** Page `/team/swarms/new`. */
 export function NewSwarmPage() {
-  const client = useQueryClient()
   const navigate = useNavigate()
   return (
     <SwarmsFrame title="New swarm" lead="Agents that work on the same task.">
@@ -91,7 +90,7 @@ export function NewSwarmPage() {
         <SwarmForm
           swarm={null}
           save={async (wish) => {
-            const { id } = await createSwarm(client, wish)
+            const { id } = await createSwarm(wish)
             await navigate({ to: '/team/swarms/$swarmId', params: { swarmId: id } })
           }}
         />

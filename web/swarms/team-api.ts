@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { Inbox } from '../../src/features/conversations/inbox/schemas.ts'
 import {
@@ -10,6 +10,7 @@ import {
   SwarmList,
 } from '../../src/features/conversations/swarms/schemas.ts'
 import { FleetGraph } from '../../src/features/monitoring/mission-control/schemas.ts'
+import { queryClient, refresh } from '../api/query-client.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 const SWARMS_KEY = ['swarms']
@@ -30,19 +31,19 @@ export function swarmQuery(id: string) {
   })
 }
 
-export function createSwarm(client: QueryClient, body: z.input<typeof CreateSwarmRequest>) {
-  return readAnew(client, request(Swarm, api.POST('/api/swarms', { body })))
+export function createSwarm(body: z.input<typeof CreateSwarmRequest>) {
+  return readAnew(request(Swarm, api.POST('/api/swarms', { body })))
 }
 
-export function changeSwarm(client: QueryClient, id: string, body: z.input<typeof ChangeSwarmRequest>) {
-  return readAnew(client, request(Swarm, api.PATCH('/api/swarms/{id}', { ...inPath({ id }), body })))
+export function changeSwarm(id: string, body: z.input<typeof ChangeSwarmRequest>) {
+  return readAnew(request(Swarm, api.PATCH('/api/swarms/{id}', { ...inPath({ id }), body })))
 }
 
 /** Removes its queries, so that it is not requested again. */
-export async function deleteSwarm(client: QueryClient, id: string): Promise<void> {
+export async function deleteSwarm(id: string): Promise<void> {
   await request(z.object({ success: z.literal(true) }), api.DELETE('/api/swarms/{id}', inPath({ id })))
-  client.removeQueries({ queryKey: swarmQuery(id).queryKey })
-  await client.invalidateQueries({ queryKey: swarmsQuery.queryKey })
+  queryClient.removeQueries({ queryKey: swarmQuery(id).queryKey })
+  await refresh(swarmsQuery)
 }
 
 /** Polls while a run is in progress. */
@@ -74,17 +75,14 @@ export function isUnderWay({ state }: Pick<Run, 'state'>): boolean {
   return state === 'running'
 }
 
-export function startRun(client: QueryClient, swarmId: string, task: string) {
-  return readAnew(
-    client,
-    request(Run, api.POST('/api/swarms/{id}/run', { ...inPath({ id: swarmId }), body: { task } })),
-  )
+export function startRun(swarmId: string, task: string) {
+  return readAnew(request(Run, api.POST('/api/swarms/{id}/run', { ...inPath({ id: swarmId }), body: { task } })))
 }
 
 /** Cancels queued answers and interrupts running ones. */
-export async function cancelRun(client: QueryClient, swarmId: string, runId: string): Promise<void> {
+export async function cancelRun(swarmId: string, runId: string): Promise<void> {
   const run = await request(Run, api.POST('/api/swarms/{id}/runs/{runId}/cancel', inPath({ id: swarmId, runId })))
-  client.setQueryData(runQuery(swarmId, runId).queryKey, run)
+  queryClient.setQueryData(runQuery(swarmId, runId).queryKey, run)
 }
 
 export const graphQuery = queryOptions({
@@ -106,9 +104,9 @@ export function inboxQuery(agentId: string | undefined) {
   })
 }
 
-async function readAnew<T>(client: QueryClient, done: Promise<T>): Promise<T> {
+async function readAnew<T>(done: Promise<T>): Promise<T> {
   const result = await done
-  await client.invalidateQueries({ queryKey: SWARMS_KEY })
+  await refresh({ queryKey: SWARMS_KEY })
   return result
 }
 

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import type { WalletPayment } from '../../src/features/payments/wallets/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
@@ -73,8 +73,7 @@ function PaymentItem({ payment }: { payment: WalletPayment }) {
 }
 
 function Decision({ payment: { id, amount, currency, approvalExpiresAt } }: { payment: WalletPayment }) {
-  const client = useQueryClient()
-  const decision = useMutation({ mutationFn: (verb: 'approve' | 'deny') => decide(client, id, verb) })
+  const decision = useMutation({ mutationFn: (verb: 'approve' | 'deny') => decide(id, verb) })
   const what = `${amount} ${currency}`
   return (
     <div className="flex flex-wrap items-center gap-2">
@@ -101,8 +100,7 @@ function Decision({ payment: { id, amount, currency, approvalExpiresAt } }: { pa
 
 /** Lets the owner resolve a payment whose outcome the gateway does not know. */
 function Outcome({ payment: { id, amount, currency } }: { payment: WalletPayment }) {
-  const client = useQueryClient()
-  const outcome = useMutation({ mutationFn: (status: 'succeeded' | 'failed') => resolve(client, id, status) })
+  const outcome = useMutation({ mutationFn: (status: 'succeeded' | 'failed') => resolve(id, status) })
   const what = `${amount} ${currency}`
   return (
     <div className="flex flex-wrap items-center gap-2">

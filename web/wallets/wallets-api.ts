@@ -1,4 +1,4 @@
-import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import {
   ManagedWallet,
@@ -7,6 +7,7 @@ import {
   WalletList,
   WalletState,
 } from '../../src/features/payments/wallets/schemas.ts'
+import { refresh } from '../api/query-client.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 export const walletsQuery = queryOptions({
@@ -36,10 +37,10 @@ export const paymentsQuery = queryOptions({
 const Address = z.object({ address: z.string() })
 const Changed = z.object({ wallet: ManagedWallet })
 
-export async function createWallet(client: QueryClient, agentId: string | null): Promise<void> {
+export async function createWallet(agentId: string | null): Promise<void> {
   const body = { action: 'create', agentId: agentId ?? undefined } as const
   await request(Address, api.POST('/api/wallet', { body }))
-  await client.invalidateQueries({ queryKey: ['wallets'] })
+  await refresh({ queryKey: ['wallets'] })
 }
 
 /** Amounts in dollars as text; empty removes a limit. */
@@ -52,22 +53,19 @@ export type PolicyForm = {
   frozen?: boolean
 }
 
-export async function changePolicy(client: QueryClient, { agentId }: ManagedWallet, change: PolicyForm): Promise<void> {
+export async function changePolicy({ agentId }: ManagedWallet, change: PolicyForm): Promise<void> {
   const body = { ...change, ...(agentId !== null && { agentId }) }
   await request(Changed, api.PATCH('/api/wallet/policy', { body }))
-  await client.invalidateQueries({ queryKey: walletsQuery.queryKey })
+  await refresh(walletsQuery)
 }
 
-export async function decide(client: QueryClient, id: string, verb: 'approve' | 'deny'): Promise<void> {
+export async function decide(id: string, verb: 'approve' | 'deny'): Promise<void> {
   await request(OnePayment, api.POST(`/api/wallet/payments/{id}/${verb}`, inPath({ id })))
-  await Promise.all([
-    client.invalidateQueries({ queryKey: paymentsQuery.queryKey }),
-    client.invalidateQueries({ queryKey: walletsQuery.queryKey }),
-  ])
+  await Promise.all([refresh(paymentsQuery), refresh(walletsQuery)])
 }
 
 /** Resolves a payment whose outcome the gateway does not know. */
-export async function resolve(client: QueryClient, id: string, status: 'succeeded' | 'failed'): Promise<void> {
+export async function resolve(id: string, status: 'succeeded' | 'failed'): Promise<void> {
   await request(OnePayment, api.POST('/api/wallet/payments/{id}/resolve', { ...inPath({ id }), body: { status } }))
-  await client.invalidateQueries({ queryKey: paymentsQuery.queryKey })
+  await refresh(paymentsQuery)
 }

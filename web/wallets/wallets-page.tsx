@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
 import type { ManagedWallet } from '../../src/features/payments/wallets/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
@@ -58,10 +58,9 @@ function nameOf(kind: 'user' | 'agent', agent: string | undefined): string {
 }
 
 function NewWallet() {
-  const client = useQueryClient()
   const { data: wallets } = useQuery(walletsQuery)
   const { data: agents } = useQuery(agentsQuery)
-  const creation = useMutation({ mutationFn: (agentId: string | null) => createWallet(client, agentId) })
+  const creation = useMutation({ mutationFn: (agentId: string | null) => createWallet(agentId) })
   if (!wallets || !agents) return null
   const without = agents.filter(({ id }) => wallets.every(({ agentId }) => agentId !== id))
   const hasOwn = wallets.some(({ kind }) => kind === 'user')
@@ -156,9 +155,8 @@ function Holdings({ wallet }: { wallet: ManagedWallet }) {
 }
 
 function FreezeButton({ wallet, name }: OfWallet) {
-  const client = useQueryClient()
   const isFrozen = wallet.policy.frozen
-  const change = useMutation({ mutationFn: () => changePolicy(client, wallet, { frozen: !isFrozen }) })
+  const change = useMutation({ mutationFn: () => changePolicy(wallet, { frozen: !isFrozen }) })
   if (wallet.kind === 'agent' && wallet.agentId === null) return null
   const verb = isFrozen ? 'Unfreeze' : 'Freeze'
   return (
@@ -177,11 +175,10 @@ function FreezeButton({ wallet, name }: OfWallet) {
 }
 
 function PolicyFormOf({ wallet, name }: OfWallet) {
-  const client = useQueryClient()
   const { policy } = wallet
   const { formRef, problem, isPending, isDone, onSubmit } = useForm(
     PolicyFields,
-    (change) => changePolicy(client, wallet, change),
+    (change) => changePolicy(wallet, change),
     () => null,
   )
   const fields = [

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import type { AgentChannel, ChannelPairing, ChannelPerson } from '../../../src/features/agents/channels/schemas.ts'
 import type { ChannelConversation } from '../../../src/features/conversations/chat/schemas.ts'
@@ -45,10 +45,9 @@ function List({ label, children }: { label: string; children: ReactNode }) {
 }
 
 function Waiting({ agentId, channel, pairing }: { agentId: string; channel: string; pairing: ChannelPairing }) {
-  const client = useQueryClient()
   const { code, name, id, expiresAt } = pairing
   const decision = useMutation({
-    mutationFn: (approve: boolean) => decidePairing(client, agentId, { channel, code, approve }),
+    mutationFn: (approve: boolean) => decidePairing(agentId, { channel, code, approve }),
   })
   return (
     <li className="grid min-w-0 grid-cols-1 gap-2 p-3 wrap-anywhere">
@@ -80,9 +79,8 @@ function Waiting({ agentId, channel, pairing }: { agentId: string; channel: stri
 }
 
 function Person({ agentId, channel, person }: { agentId: string; channel: string; person: ChannelPerson }) {
-  const client = useQueryClient()
   const { id, name, since, isConfigured } = person
-  const removal = useMutation({ mutationFn: () => removePerson(client, agentId, { channel, personId: id }) })
+  const removal = useMutation({ mutationFn: () => removePerson(agentId, { channel, personId: id }) })
   return (
     <li className="flex min-w-0 flex-wrap items-center gap-x-2.5 gap-y-1 p-3 wrap-anywhere">
       <span className="font-medium">{name ?? id}</span>

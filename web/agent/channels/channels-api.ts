@@ -1,7 +1,8 @@
-import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { ChannelChanged, ChannelList } from '../../../src/features/agents/channels/schemas.ts'
 import { ConversationList, ConversationMessages } from '../../../src/features/conversations/chat/schemas.ts'
 import { agentQuery } from '../../agents/agents-api.ts'
+import { refresh } from '../../api/query-client.ts'
 import { api, inPath, request } from '../../api/request.ts'
 
 /** Polls often, because a sender may be waiting for pairing. */
@@ -37,30 +38,28 @@ export function conversationQuery(agentId: string, session: string) {
 }
 
 export async function decidePairing(
-  client: QueryClient,
   agentId: string,
   { channel, code, approve }: { channel: string; code: string; approve: boolean },
 ): Promise<void> {
   const params = { path: { id: agentId, name: channel, code } }
   const send = () => api.POST('/api/agents/{id}/channels/{name}/pairings/{code}', { params, body: { approve } })
-  await change(client, agentId, () => request(ChannelChanged, send()))
+  await change(agentId, () => request(ChannelChanged, send()))
 }
 
 export async function removePerson(
-  client: QueryClient,
   agentId: string,
   { channel, personId }: { channel: string; personId: string },
 ): Promise<void> {
   const params = { path: { id: agentId, name: channel, personId } }
   const send = () => api.DELETE('/api/agents/{id}/channels/{name}/people/{personId}', { params })
-  await change(client, agentId, () => request(ChannelChanged, send()))
+  await change(agentId, () => request(ChannelChanged, send()))
 }
 
-async function change(client: QueryClient, agentId: string, send: () => Promise<unknown>): Promise<void> {
+async function change(agentId: string, send: () => Promise<unknown>): Promise<void> {
   try {
     await send()
   } finally {
     // On failure too: another session may have decided first.
-    await client.invalidateQueries({ queryKey: channelsQuery(agentId).queryKey })
+    await refresh(channelsQuery(agentId))
   }
 }

@@ -1,8 +1,9 @@
-import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
 import { MailChannel } from '../../../src/features/agents/channels/schemas.ts'
 import { ConfigRequest, type ShownConfig, type WebAgent } from '../../../src/features/agents/registry/schemas.ts'
 import { agentQuery } from '../../agents/agents-api.ts'
+import { queryClient, refresh } from '../../api/query-client.ts'
 import { api, inPath, messageFor, request } from '../../api/request.ts'
 import { FormNotice } from '../../settings/form-notice.tsx'
 import { Badge } from '../../ui/badge.tsx'
@@ -126,7 +127,6 @@ export function MailChannelSection({ agent }: { agent: WebAgent }) {
 }
 
 function MailSwitch({ agentId, channel: { isOn, address, missing } }: { agentId: string; channel: MailChannel }) {
-  const client = useQueryClient()
   const change = useMutation({
     mutationFn: () =>
       request(
@@ -134,8 +134,8 @@ function MailSwitch({ agentId, channel: { isOn, address, missing } }: { agentId:
         api.PUT('/api/agents/{id}/channels/mail', { ...inPath({ id: agentId }), body: { isOn: !isOn } }),
       ),
     onSuccess(channel) {
-      client.setQueryData(mailChannelQuery(agentId).queryKey, channel)
-      return client.invalidateQueries({ queryKey: channelsQuery(agentId).queryKey })
+      queryClient.setQueryData(mailChannelQuery(agentId).queryKey, channel)
+      return refresh(channelsQuery(agentId))
     },
   })
   return (

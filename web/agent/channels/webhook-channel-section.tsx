@@ -1,4 +1,4 @@
-import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ChannelChanged } from '../../../src/features/agents/channels/schemas.ts'
 import type { WebAgent } from '../../../src/features/agents/registry/schemas.ts'
@@ -8,6 +8,7 @@ import {
   WebhookChannelRequest,
 } from '../../../src/features/conversations/webhook-channel/schemas.ts'
 import { agentQuery } from '../../agents/agents-api.ts'
+import { queryClient, refresh } from '../../api/query-client.ts'
 import { api, inPath, request } from '../../api/request.ts'
 import { FormNotice } from '../../settings/form-notice.tsx'
 import { Badge } from '../../ui/badge.tsx'
@@ -46,7 +47,6 @@ export function WebhookChannelSection({ agent }: { agent: WebAgent }) {
 }
 
 function Fields({ agentId, channel }: { agentId: string; channel: WebhookChannel }) {
-  const client = useQueryClient()
   const [secret, setSecret] = useState<string | null>(null)
   const { isOn, inbound, sendsTo, lastError, deliveries } = channel
   const change = async (body: WebhookChannelRequest) => {
@@ -55,7 +55,7 @@ function Fields({ agentId, channel }: { agentId: string; channel: WebhookChannel
       api.PUT('/api/agents/{id}/webhook-channel', { ...inPath({ id: agentId }), body }),
     )
     if (changed.secret) setSecret(changed.secret)
-    client.setQueryData(webhookChannelQuery(agentId).queryKey, changed.channel)
+    queryClient.setQueryData(webhookChannelQuery(agentId).queryKey, changed.channel)
   }
   const { formRef, problem, isPending, isDone, onSubmit } = useForm(
     WebhookChannelRequest.pick({ url: true }),
@@ -111,12 +111,11 @@ function Fields({ agentId, channel }: { agentId: string; channel: WebhookChannel
 }
 
 function SwitchOff({ agentId, onDone }: { agentId: string; onDone: () => void }) {
-  const client = useQueryClient()
   const [isAsking, setAsking] = useState(false)
   const end = useMutation({
     mutationFn: () => request(ChannelChanged, api.DELETE('/api/agents/{id}/webhook-channel', inPath({ id: agentId }))),
     async onSuccess() {
-      await client.invalidateQueries({ queryKey: webhookChannelQuery(agentId).queryKey })
+      await refresh(webhookChannelQuery(agentId))
       onDone()
     },
   })
