@@ -2,7 +2,6 @@ import type { ReactNode } from 'react'
 import { Brand } from '../shell/brand.tsx'
 import { usePageTitle } from '../shell/page.tsx'
 import { PasswordField, TextField } from '../ui/field.tsx'
-import type { FormProblem } from '../ui/form.ts'
 
 export function AuthFrame({ title, lead, children }: { title: string; lead: ReactNode; children: ReactNode }) {
   usePageTitle(title)
@@ -83,25 +82,12 @@ export function Honeypot() {
   )
 }
 
-export function IdentityFields({ problem }: { problem: FormProblem | null }) {
+export function IdentityFields() {
   return (
     <>
-      <TextField
-        label="Name"
-        name="name"
-        autoComplete="name"
-        maxLength={100}
-        hint="Optional. Only you can see it."
-        error={problem?.fields.name}
-      />
-      <TextField label="Email" name="email" type="email" autoComplete="username" error={problem?.fields.email} />
-      <PasswordField
-        label="Password"
-        name="password"
-        autoComplete="new-password"
-        hint="At least 8 characters."
-        error={problem?.fields.password}
-      />
+      <TextField label="Name" name="name" autoComplete="name" maxLength={100} hint="Optional. Only you can see it." />
+      <TextField label="Email" name="email" type="email" autoComplete="username" />
+      <PasswordField label="Password" name="password" autoComplete="new-password" hint="At least 8 characters." />
     </>
   )
 }

@@ -5,7 +5,7 @@ import { ForgotPasswordRequest } from '../../src/features/accounts/passwords/sch
 import { ApiError } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Patience } from '../ui/loaded.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { AuthFrame, Honeypot } from './auth-frame.tsx'
@@ -51,32 +51,24 @@ function AskTheOperator(): ReactNode {
 
 function LinkForm({ isMailed }: { isMailed: boolean }) {
   const [answer, setAnswer] = useState<string | null>(null)
-  const { formRef, problem, isPending, isDone, onSubmit } = useForm(
+  const form = useForm(
     ForgotPasswordRequest,
     async (body) => setAnswer((await requestPasswordLink(body)).message),
     (error) => (error instanceof ApiError && error.status === 400 ? 'email' : null),
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
-      {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
-      {isDone && answer && (
+    <Form form={form} className="grid gap-4">
+      {form.isDone && answer && (
         <Notice tone="good" title={isMailed ? 'Check your email' : 'Check the server log'}>
           {answer}. It expires in one hour.
         </Notice>
       )}
-      <TextField
-        label="Email"
-        name="email"
-        type="email"
-        autoComplete="username"
-        autoFocus
-        error={problem?.fields.email}
-      />
+      <TextField label="Email" name="email" type="email" autoComplete="username" autoFocus />
       <Honeypot />
-      <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
-        {isMailed ? (isDone ? 'Resend link' : 'Send link') : 'Create link'}
+      <Button type="submit" look="primary" isPending={form.isPending} className="mt-1 min-h-10">
+        {isMailed ? (form.isDone ? 'Resend link' : 'Send link') : 'Create link'}
       </Button>
-      <Patience isPending={isPending}>Verifying that you are human. This takes a few seconds.</Patience>
-    </form>
+      <Patience isPending={form.isPending}>Verifying that you are human. This takes a few seconds.</Patience>
+    </Form>
   )
 }

@@ -7,7 +7,7 @@ import { LoginRequest } from '../../src/features/accounts/registration/schemas.t
 import { ApiError, hasCode } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { CodeField, PasswordField, TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { AuthFrame } from './auth-frame.tsx'
 import { describeSignInError } from './return-path.ts'
@@ -48,7 +48,7 @@ type LoginFormProps = { isCodeAsked: boolean; setCodeAsked: (isAsked: boolean) =
 function LoginForm({ isCodeAsked, setCodeAsked }: LoginFormProps) {
   const router = useRouter()
   const { redirect } = route.useSearch()
-  const { formRef, problem, isPending, onSubmit } = useForm<LoginRequest>(
+  const form = useForm<LoginRequest>(
     isCodeAsked ? LoginWithCode : LoginRequest,
     async (credentials) => {
       try {
@@ -62,29 +62,16 @@ function LoginForm({ isCodeAsked, setCodeAsked }: LoginFormProps) {
     (error) => (hasCode(error, 'TWO_FACTOR_INVALID') ? 'code' : null),
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
-      {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
+    <Form form={form} className="grid gap-4">
       <div className={isCodeAsked ? 'hidden' : 'grid gap-4'}>
-        <TextField
-          label="Email"
-          name="email"
-          type="email"
-          autoComplete="username"
-          autoFocus
-          error={problem?.fields.email}
-        />
-        <PasswordField
-          label="Password"
-          name="password"
-          autoComplete="current-password"
-          error={problem?.fields.password}
-        />
+        <TextField label="Email" name="email" type="email" autoComplete="username" autoFocus />
+        <PasswordField label="Password" name="password" autoComplete="current-password" />
         <Link to="/forgot-password" className="-mt-2 justify-self-start text-sm text-accent underline">
           Forgot your password?
         </Link>
       </div>
-      {isCodeAsked && <CodeField label="Code" error={problem?.fields.code} />}
-      <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
+      {isCodeAsked && <CodeField label="Code" />}
+      <Button type="submit" look="primary" isPending={form.isPending} className="mt-1 min-h-10">
         Sign in
       </Button>
       {isCodeAsked && (
@@ -92,7 +79,7 @@ function LoginForm({ isCodeAsked, setCodeAsked }: LoginFormProps) {
           Use a different account
         </Button>
       )}
-    </form>
+    </Form>
   )
 }
 
@@ -171,8 +158,7 @@ export function WalletButton({ wallet, chainId, redirect }: WalletButtonProps) {
   })
   return (
     <>
-      <Button className="min-h-10" isPending={signing.isPending} onClick={() => signing.mutate()}>
-        {!signing.isPending && <WalletIcon aria-hidden className="size-4" />}
+      <Button Icon={WalletIcon} className="min-h-10" isPending={signing.isPending} onClick={() => signing.mutate()}>
         Continue with wallet
       </Button>
       {signing.isError && <Notice tone="problem">{describe(signing.error)}</Notice>}

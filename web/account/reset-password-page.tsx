@@ -5,7 +5,7 @@ import { forgetSession } from '../api/query-client.ts'
 import { ApiError } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { CheckField, PasswordField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { AuthFrame } from './auth-frame.tsx'
 import { resetPassword } from './session.ts'
@@ -42,7 +42,7 @@ export function ResetPasswordPage() {
 
 function ResetForm({ token }: { token: string }) {
   const navigate = useNavigate()
-  const { formRef, problem, isPending, onSubmit } = useForm(
+  const form = useForm(
     WithTick,
     async (body) => {
       await resetPassword(body)
@@ -51,10 +51,9 @@ function ResetForm({ token }: { token: string }) {
     },
     fieldOf,
   )
-  const isLinkDead = problem?.fields.token !== undefined
+  const isLinkDead = form.problem?.fields.token !== undefined
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
-      {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
+    <Form form={form} className="grid gap-4">
       {isLinkDead && (
         <Notice tone="problem" title="This link has expired">
           <p>Reset links work once and expire after one hour.</p>
@@ -68,17 +67,16 @@ function ResetForm({ token }: { token: string }) {
         autoComplete="new-password"
         autoFocus
         hint="At least 8 characters."
-        error={problem?.fields.password}
       />
       <CheckField
         label="Revoke my API keys"
         name="endKeys"
         hint="Recommended if someone else may have had access to your account."
       />
-      <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
+      <Button type="submit" look="primary" isPending={form.isPending} className="mt-1 min-h-10">
         Save password
       </Button>
-    </form>
+    </Form>
   )
 }
 

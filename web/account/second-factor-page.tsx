@@ -3,8 +3,7 @@ import { SecondFactorRequest } from '../../src/features/accounts/sign-in/schemas
 import { ApiError } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { CodeField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
-import { Notice } from '../ui/notice.tsx'
+import { Form, useForm } from '../ui/form.tsx'
 import { AuthFrame } from './auth-frame.tsx'
 import { bringSecondFactor } from './session.ts'
 
@@ -14,7 +13,7 @@ const route = getRouteApi('/login')
 export function SecondFactorPage() {
   const router = useRouter()
   const { redirect } = route.useSearch()
-  const { formRef, problem, isPending, onSubmit } = useForm(
+  const form = useForm(
     SecondFactorRequest,
     async ({ code }) => {
       await bringSecondFactor(code)
@@ -24,16 +23,15 @@ export function SecondFactorPage() {
   )
   return (
     <AuthFrame title="Two-factor authentication" lead="Enter the code from your authenticator app.">
-      <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
-        {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
-        <CodeField label="Code" error={problem?.fields.code} />
-        <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
+      <Form form={form} className="grid gap-4">
+        <CodeField label="Code" />
+        <Button type="submit" look="primary" isPending={form.isPending} className="mt-1 min-h-10">
           Sign in
         </Button>
         <Link to="/login" search={redirect ? { redirect } : {}} className={buttonClass('ghost')}>
           Start over
         </Link>
-      </form>
+      </Form>
     </AuthFrame>
   )
 }

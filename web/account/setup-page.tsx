@@ -3,7 +3,7 @@ import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-route
 import { SetupRequest, SetupResponse } from '../../src/features/accounts/registration/schemas.ts'
 import { ApiError, api, request } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { AuthFrame, IdentityFields } from './auth-frame.tsx'
@@ -30,7 +30,7 @@ export function SetupPage() {
 function SetupForm({ token }: { token: string }) {
   const router = useRouter()
   const navigate = useNavigate()
-  const { formRef, problem, isPending, onSubmit } = useForm(
+  const form = useForm(
     SetupRequest,
     async (body) => {
       await setUp(body)
@@ -44,15 +44,14 @@ function SetupForm({ token }: { token: string }) {
     fieldOf,
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
-      {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
-      {problem?.fields.token !== undefined && <DeadLink />}
+    <Form form={form} className="grid gap-4">
+      {form.problem?.fields.token !== undefined && <DeadLink />}
       <input type="hidden" name="token" value={token} />
-      <IdentityFields problem={problem} />
-      <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
+      <IdentityFields />
+      <Button type="submit" look="primary" isPending={form.isPending} className="mt-1 min-h-10">
         Create administrator account
       </Button>
-    </form>
+    </Form>
   )
 }
 

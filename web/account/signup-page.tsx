@@ -4,9 +4,8 @@ import { RegisterRequest } from '../../src/features/accounts/registration/schema
 import { ApiError } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Patience } from '../ui/loaded.tsx'
-import { Notice } from '../ui/notice.tsx'
 import { AuthFrame, Honeypot, IdentityFields } from './auth-frame.tsx'
 import { OtherWays } from './login-page.tsx'
 import { register, signIn } from './session.ts'
@@ -18,7 +17,7 @@ export function SignupPage() {
   const { redirect, ref, invite } = route.useSearch()
   const [isInviteAsked, setInviteAsked] = useState(invite !== undefined)
   const createAccount = useCreateAccount(redirect)
-  const { formRef, problem, isPending, onSubmit } = useForm(
+  const form = useForm(
     RegisterRequest,
     async (account) => {
       try {
@@ -42,39 +41,34 @@ export function SignupPage() {
         </>
       }
     >
-      <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
-        {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
-        <IdentityFields problem={problem} />
+      <Form form={form} className="grid gap-4">
+        <IdentityFields />
         {isInviteAsked && (
           <TextField
             label="Invite code"
             name="inviteCode"
-            autoComplete="off"
             autoCapitalize="none"
             spellCheck={false}
             maxLength={64}
             defaultValue={invite}
-            error={problem?.fields.inviteCode}
           />
         )}
         {ref !== undefined && (
           <TextField
             label="Referral code"
             name="referralCode"
-            autoComplete="off"
             spellCheck={false}
             maxLength={20}
             defaultValue={ref}
             hint="You and the person who referred you get credits once you confirm your email or make a payment."
-            error={problem?.fields.referralCode}
           />
         )}
         <Honeypot />
-        <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
+        <Button type="submit" look="primary" isPending={form.isPending} className="mt-1 min-h-10">
           Create account
         </Button>
-        <Patience isPending={isPending}>Verifying that you are human. This takes a few seconds.</Patience>
-      </form>
+        <Patience isPending={form.isPending}>Verifying that you are human. This takes a few seconds.</Patience>
+      </Form>
       {!isInviteAsked && <OtherWays redirect={redirect} />}
     </AuthFrame>
   )

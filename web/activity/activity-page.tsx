@@ -7,10 +7,9 @@ import { AgentFrame } from '../agent/agent-frame.tsx'
 import { describeWatchdogEvent } from '../agent/health-panel.tsx'
 import { DeploymentRow, ReturnQuestion, useReturn } from '../agent/history-panel.tsx'
 import { SnapshotsPanel } from '../agent/snapshots-panel.tsx'
-import { messageFor } from '../api/request.ts'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { byDay, type Happening, toTimeline, type Wanted } from './timeline.ts'
 
 const route = getRouteApi('/signed-in/agents/$agentId/activity')
@@ -54,11 +53,7 @@ function Activity({ agent }: AgentPageProps) {
           </button>
         ))}
       </fieldset>
-      {operation.isError && (
-        <Notice tone="problem" title="Could not roll back">
-          {messageFor(operation.error)}
-        </Notice>
-      )}
+      <ErrorNotice title="Could not roll back" error={operation.error} />
       {watchdog.error && !watchdog.data && (
         <LoadProblem what="watchdog events" error={watchdog.error} onRetry={watchdog.refetch} />
       )}

@@ -9,7 +9,7 @@ import { describeStatus, StatusBadge } from '../agents/status-badge.tsx'
 import type { AllAgentsSearch } from '../routes/searches.ts'
 import { Button } from '../ui/button.tsx'
 import { Pills, SearchField } from '../ui/filters.tsx'
-import { AskDialog } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Empty } from '../ui/panel.tsx'
 import { AdminFrame } from './admin-frame.tsx'
@@ -140,13 +140,11 @@ function Owner({ owner }: { owner: OverseenAgent['owner'] }) {
 function StopDialog({ agent, onClose }: { agent: OverseenAgent; onClose: () => void }) {
   const stop = useMutation({ mutationFn: () => stopAnyAgent(agent.id), onSuccess: onClose })
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Stop ${agent.name}?`}
       lead={`The agent stays stopped until ${agent.owner ? 'its owner starts' : 'a service starts'} it again. Files and conversations are kept. This action is recorded in the audit log.`}
       verb="Stop agent"
-      isPending={stop.isPending}
-      error={stop.error}
-      onConfirm={() => stop.mutate()}
+      action={stop}
       onClose={onClose}
     />
   )

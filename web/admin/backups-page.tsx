@@ -2,17 +2,15 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
 import type { BackupOverview, BackupRun } from '../../src/features/admin/backups/schemas.ts'
-import { messageFor } from '../api/request.ts'
-import { FormNotice } from '../settings/form-notice.tsx'
 import { Badge } from '../ui/badge.tsx'
-import { Button, buttonClass, FormButtons } from '../ui/button.tsx'
+import { Button, buttonClass } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { CheckField, TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { AskDialog } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { ErrorNotice } from '../ui/notice.tsx'
 import { Fact, Facts, Section } from '../ui/panel.tsx'
 import { AdminFrame } from './admin-frame.tsx'
 import { backupsQuery, orderBackup, setBackups, toDownload } from './backups-api.ts'
@@ -55,7 +53,7 @@ function Plan({ overview }: { overview: BackupOverview }) {
         </div>
       }
     >
-      {making.error && <Notice tone="problem">{messageFor(making.error)}</Notice>}
+      <ErrorNotice error={making.error} />
       {isEditing && <BackupForm overview={overview} onClose={() => setEditing(false)} />}
       <Facts>
         <Fact name="Automatic backups">{schedule ? <Times {...schedule} /> : 'Off'}</Fact>
@@ -104,24 +102,18 @@ const BackupFields = z.object({ schedule: orDefault, to: orDefault, keep: orDefa
 /** Omits settings that the environment fixes. */
 export function BackupForm({ overview, onClose }: { overview: BackupOverview; onClose: () => void }) {
   const { fixed, schedule, to, keep } = overview
-  const { formRef, problem, isPending, onSubmit } = useForm(
-    BackupFields,
-    async (fields) => {
-      const body = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-      await setBackups(body)
-      onClose()
-    },
-    () => null,
-  )
+  const form = useForm(BackupFields, async (fields) => {
+    const body = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+    await setBackups(body)
+    onClose()
+  })
   const hint = (isFixed: boolean, variable: string, text: string) =>
     isFixed ? `Set by ${variable} in the environment.` : text
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4 rounded-lg bg-sunken p-4">
-      <FormNotice problem={problem} />
+    <Form form={form} verb="Save" onCancel={onClose}>
       <TextField
         label="Schedule"
         name="schedule"
-        autoComplete="off"
         disabled={fixed.schedule}
         defaultValue={schedule ? `${schedule.cron} ${schedule.timeZone}` : ''}
         hint={hint(
@@ -133,7 +125,6 @@ export function BackupForm({ overview, onClose }: { overview: BackupOverview; on
       <TextField
         label="Location"
         name="to"
-        autoComplete="off"
         disabled={fixed.to}
         defaultValue={to}
         hint={hint(
@@ -145,13 +136,11 @@ export function BackupForm({ overview, onClose }: { overview: BackupOverview; on
       <TextField
         label="Retention"
         name="keep"
-        autoComplete="off"
         disabled={fixed.keep}
         defaultValue={`${keep.days}d ${keep.weeks}w ${keep.months}m`}
         hint={hint(fixed.keep, 'BACKUP_KEEP', 'Daily, weekly and monthly backups to keep, for example 7d 4w 6m.')}
       />
-      <FormButtons verb="Save" isPending={isPending} onCancel={onClose} />
-    </form>
+    </Form>
   )
 }
 
@@ -204,7 +193,7 @@ function BackupRow({ backup, isBusy }: { backup: Backup; isBusy: boolean }) {
           </a>
         </div>
       </div>
-      {error && <Notice tone="problem">{messageFor(error)}</Notice>}
+      <ErrorNotice error={error} />
       <details className="text-sm">
         <summary className="cursor-pointer text-muted">Restore the entire instance</summary>
         <div className="grid gap-2 pt-2">
@@ -228,14 +217,12 @@ function RestoreDialog({ name, onClose }: { name: string; onClose: () => void })
     onSuccess: onClose,
   })
   return (
-    <AskDialog
+    <ConfirmDialog
       title="Restore one agent?"
       lead="Restores its memory, conversations and files from this backup. The agent is stopped afterwards."
       verb="Restore agent"
       look="primary"
-      isPending={restoring.isPending}
-      error={restoring.error}
-      onConfirm={() => restoring.mutate()}
+      action={restoring}
       onClose={onClose}
     >
       <TextField
@@ -252,7 +239,7 @@ function RestoreDialog({ name, onClose }: { name: string; onClose: () => void })
         checked={replace}
         onChange={(event) => setReplace(event.target.checked)}
       />
-    </AskDialog>
+    </ConfirmDialog>
   )
 }
 

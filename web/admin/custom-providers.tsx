@@ -3,12 +3,11 @@ import { type useRef, useState } from 'react'
 import { z } from 'zod'
 import { CustomProviderRequest, type Services } from '../../src/features/admin/services/schemas.ts'
 import { hasCode, messageFor } from '../api/request.ts'
-import { FormNotice } from '../settings/form-notice.tsx'
 import { Badge } from '../ui/badge.tsx'
-import { Button, FormButtons } from '../ui/button.tsx'
+import { Button } from '../ui/button.tsx'
 import { PasswordField, TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
-import { Notice } from '../ui/notice.tsx'
+import { Form, useForm } from '../ui/form.tsx'
+import { ErrorNotice, Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { ForgetButton } from './paging.tsx'
 import { forgetProvider, setProvider, testProvider } from './services-api.ts'
@@ -105,7 +104,7 @@ function ProviderRow({ provider }: { provider: Provider }) {
         </div>
       </div>
       {test.data && <p className="text-sm text-good">Connected: {test.data.count} models available.</p>}
-      {test.error && <Notice tone="problem">{messageFor(test.error)}</Notice>}
+      <ErrorNotice error={test.error} />
       {isEditing && <CustomProviderForm provider={provider} onClose={() => setEditing(false)} />}
     </li>
   )
@@ -120,15 +119,8 @@ function CustomProviderForm({ provider, onClose }: { provider?: Provider; onClos
     },
     (error) => (hasCode(error, 'CREDENTIALS_REFUSED') ? 'apiKey' : null),
   )
-  const fields = form.problem?.fields
   return (
-    <form
-      ref={form.formRef}
-      onSubmit={form.onSubmit}
-      noValidate
-      className="grid grid-cols-1 gap-4 rounded-lg bg-sunken p-4"
-    >
-      <FormNotice problem={form.problem} />
+    <Form form={form} verb="Test and save" onCancel={onClose}>
       <div className="grid max-w-md grid-cols-1 gap-4">
         {provider ? (
           <input type="hidden" name="id" value={provider.id} />
@@ -136,40 +128,26 @@ function CustomProviderForm({ provider, onClose }: { provider?: Provider; onClos
           <TextField
             label="Name"
             name="id"
-            autoComplete="off"
             autoFocus
             hint="Lower-case letters, digits and dashes, for example lab. Model ids start with it."
-            error={fields?.id}
           />
         )}
         <TextField
           label="Base URL"
           name="baseUrl"
           inputMode="url"
-          autoComplete="off"
           defaultValue={provider?.baseUrl ?? ''}
           hint="For example http://10.0.0.5:8000/v1."
-          error={fields?.baseUrl}
         />
         <PasswordField
           label="API key"
           name="apiKey"
-          autoComplete="off"
           hint={provider?.hasKey ? 'Leave empty to keep the stored key.' : 'Leave empty if the server needs no key.'}
-          error={fields?.apiKey}
         />
-        <TextField
-          label="Display name"
-          name="label"
-          autoComplete="off"
-          defaultValue={provider?.label ?? ''}
-          hint="Optional."
-          error={fields?.label}
-        />
+        <TextField label="Display name" name="label" defaultValue={provider?.label ?? ''} hint="Optional." />
       </div>
       <TestButton formRef={form.formRef} />
-      <FormButtons verb="Test and save" isPending={form.isPending} onCancel={onClose} />
-    </form>
+    </Form>
   )
 }
 

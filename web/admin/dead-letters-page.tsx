@@ -1,9 +1,8 @@
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
 import type { ShownMessage } from '../../src/features/payments/underground/schemas.ts'
-import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadProblem, Notice } from '../ui/notice.tsx'
+import { ErrorNotice, LoadProblem } from '../ui/notice.tsx'
 import { deadLettersQuery, replayDeadLetter } from './admin-api.ts'
 import { AdminFrame } from './admin-frame.tsx'
 import { LoadingRows, ShowMore } from './paging.tsx'
@@ -66,7 +65,7 @@ function DeadLetter({ message }: { message: ShownMessage }) {
           Resend
         </Button>
       </div>
-      {error && <Notice tone="problem">{messageFor(error)}</Notice>}
+      <ErrorNotice error={error} />
     </li>
   )
 }

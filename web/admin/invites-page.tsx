@@ -2,15 +2,14 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { CreatedInvite, Invite, InviteList } from '../../src/features/accounts/invites/schemas.ts'
 import { refresh } from '../api/query-client.ts'
-import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { AskDialog, focusHeading } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { ErrorNotice, Notice } from '../ui/notice.tsx'
 import { Empty } from '../ui/panel.tsx'
 import { AdminFrame } from './admin-frame.tsx'
 import { createInvite, invitesQuery, withdrawInvite } from './oversight-api.ts'
@@ -58,7 +57,7 @@ function NewInvite() {
           Create invitation
         </Button>
       </div>
-      {making.error && <Notice tone="problem">{messageFor(making.error)}</Notice>}
+      <ErrorNotice error={making.error} />
       {making.data && <Created invite={making.data} />}
     </div>
   )
@@ -127,15 +126,12 @@ function WithdrawDialog({ id, onClose }: { id: string; onClose: () => void }) {
     onSettled: () => refresh(invitesQuery),
   })
   return (
-    <AskDialog
+    <ConfirmDialog
       title="Revoke this invitation?"
       lead="The link can no longer be used to create an account."
       verb="Revoke"
-      isPending={withdrawal.isPending}
-      error={withdrawal.error}
-      onConfirm={() => withdrawal.mutate()}
+      action={withdrawal}
       onClose={onClose}
-      onCloseFocus={focusHeading}
     />
   )
 }

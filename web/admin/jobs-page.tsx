@@ -1,11 +1,10 @@
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import type { JobState, ShownJob } from '../../src/features/admin/oversight/schemas.ts'
-import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Pills } from '../ui/filters.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { ErrorNotice } from '../ui/notice.tsx'
 import { Empty } from '../ui/panel.tsx'
 import { AdminFrame } from './admin-frame.tsx'
 import { jobsQuery, retryJob } from './oversight-api.ts'
@@ -80,7 +79,7 @@ function JobRow({ job }: { job: ShownJob }) {
           </Button>
         )}
       </div>
-      {error && <Notice tone="problem">{messageFor(error)}</Notice>}
+      <ErrorNotice error={error} />
     </li>
   )
 }

@@ -1,10 +1,9 @@
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { AskDialog, focusHeading } from '../ui/modal.tsx'
-import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
+import { ErrorNotice, LoadingShapes, Skeleton } from '../ui/notice.tsx'
 
 type ShowMoreProps = {
   what: string
@@ -17,7 +16,7 @@ type ShowMoreProps = {
 export function ShowMore({ what, error, hasNextPage, isFetchingNextPage, fetchNextPage }: ShowMoreProps) {
   return (
     <>
-      {error !== null && <Notice tone="problem">{messageFor(error)}</Notice>}
+      <ErrorNotice error={error} />
       {hasNextPage && (
         <Button className="justify-self-center" isPending={isFetchingNextPage} onClick={() => void fetchNextPage()}>
           Show more {what}
@@ -87,7 +86,7 @@ export function ForgetButton({ title, lead, verb = 'Remove', forget }: ForgetBut
         {verb}
       </Button>
       {isAsking && (
-        <AskDialog
+        <ConfirmDialog
           title={title}
           lead={lead}
           verb={verb}
@@ -95,7 +94,6 @@ export function ForgetButton({ title, lead, verb = 'Remove', forget }: ForgetBut
           error={error}
           onConfirm={() => mutate()}
           onClose={() => setAsking(false)}
-          onCloseFocus={focusHeading}
         />
       )}
     </>

@@ -7,13 +7,12 @@ import {
   PlanDefinition,
   PlanLimits,
 } from '../../src/features/accounts/own-plans/schemas.ts'
-import { FormNotice } from '../settings/form-notice.tsx'
 import { Badge } from '../ui/badge.tsx'
-import { Button, FormButtons } from '../ui/button.tsx'
+import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { AskDialog, focusHeading } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { AdminFrame } from './admin-frame.tsx'
 import { LoadingRows } from './paging.tsx'
 import { changePlan, createPlan, deletePlan, plansQuery, toPlanLabel } from './plan-options.tsx'
@@ -102,15 +101,12 @@ function listLimits(plan: AdminPlan): string[] {
 function DeleteDialog({ name, onClose }: { name: string; onClose: () => void }) {
   const deletion = useMutation({ mutationFn: () => deletePlan(name), onSuccess: onClose })
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Delete the plan ${name}?`}
       lead="Plans defined in PLANS_FILE are reset to the limits in the file. Other plans can be deleted once no account uses them."
       verb="Delete plan"
-      isPending={deletion.isPending}
-      error={deletion.error}
-      onConfirm={() => deletion.mutate()}
+      action={deletion}
       onClose={onClose}
-      onCloseFocus={focusHeading}
     />
   )
 }
@@ -150,60 +146,31 @@ const FIELDS = [
 ] as const
 
 export function PlanEditor({ plan, onClose }: { plan?: AdminPlan; onClose: () => void }) {
-  const { formRef, problem, isPending, onSubmit } = useForm<PlanLimits & { name?: string }>(
+  const form = useForm<PlanLimits & { name?: string }>(
     plan ? LimitFields : NewPlanFields,
     async ({ name, ...limits }) => {
       if (plan) await changePlan(plan.name, limits)
       else await createPlan({ name: name ?? '', ...limits })
       onClose()
     },
-    () => null,
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4 rounded-lg bg-sunken p-4">
-      <FormNotice problem={problem} />
-      {!plan && (
-        <TextField
-          label="Name"
-          name="name"
-          autoComplete="off"
-          autoFocus
-          hint="Lower-case letters, digits and dashes."
-          error={problem?.fields.name}
-        />
-      )}
+    <Form form={form} verb={plan ? 'Save' : 'Create plan'} onCancel={onClose}>
+      {!plan && <TextField label="Name" name="name" autoFocus hint="Lower-case letters, digits and dashes." />}
       <TextField
         label="Models"
         name="models"
-        autoComplete="off"
         autoFocus={plan !== undefined}
         defaultValue={plan?.models?.join(', ') ?? ''}
         hint="Comma-separated IDs, for example openai/gpt-4o-mini. Leave empty to allow all models."
-        error={problem?.fields.models}
       />
       <p className="text-sm text-muted">Leave a limit empty for unlimited.</p>
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-3">
         {FIELDS.map(({ name, label }) => (
-          <TextField
-            key={name}
-            label={label}
-            name={name}
-            inputMode="decimal"
-            autoComplete="off"
-            defaultValue={plan?.[name] ?? ''}
-            error={problem?.fields[name]}
-          />
+          <TextField key={name} label={label} name={name} inputMode="decimal" defaultValue={plan?.[name] ?? ''} />
         ))}
-        <TextField
-          label="Storage in GB"
-          name="storageGb"
-          inputMode="decimal"
-          autoComplete="off"
-          defaultValue={plan?.storageGb ?? 100}
-          error={problem?.fields.storageGb}
-        />
+        <TextField label="Storage in GB" name="storageGb" inputMode="decimal" defaultValue={plan?.storageGb ?? 100} />
       </div>
-      <FormButtons verb={plan ? 'Save' : 'Create plan'} isPending={isPending} onCancel={onClose} />
-    </form>
+    </Form>
   )
 }

@@ -2,15 +2,13 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
 import { type ModelPrice, PriceRequest } from '../../src/features/ai/prices/schemas.ts'
-import { messageFor } from '../api/request.ts'
 import { formatCost } from '../cost/figures.ts'
-import { FormNotice } from '../settings/form-notice.tsx'
 import { Badge } from '../ui/badge.tsx'
-import { Button, FormButtons } from '../ui/button.tsx'
+import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { ForgetButton } from './paging.tsx'
 import { deletePrice, pricesQuery, setPrice } from './services-api.ts'
@@ -85,7 +83,7 @@ function PriceRow({ model, price }: { model: string; price: ModelPrice | null })
           )}
         </div>
       </div>
-      {free.error && <Notice tone="problem">{messageFor(free.error)}</Notice>}
+      <ErrorNotice error={free.error} />
       {isEditing && <PriceFields model={model} price={price} onClose={() => setEditing(false)} />}
     </li>
   )
@@ -97,38 +95,26 @@ function describePrice({ inputUsdPerMillion, outputUsdPerMillion }: ModelPrice):
 }
 
 function PriceFields({ model, price, onClose }: { model: string; price: ModelPrice | null; onClose: () => void }) {
-  const form = useForm(
-    PriceForm,
-    async (request) => {
-      await setPrice(model, request)
-      onClose()
-    },
-    () => null,
-  )
+  const form = useForm(PriceForm, async (request) => {
+    await setPrice(model, request)
+    onClose()
+  })
   const field = (name: keyof typeof PriceForm.shape, label: string) => (
     <TextField
       label={label}
       name={name}
       inputMode="decimal"
-      autoComplete="off"
       defaultValue={price?.[name] ?? ''}
       error={form.problem?.fields[name]}
     />
   )
   return (
-    <form
-      ref={form.formRef}
-      onSubmit={form.onSubmit}
-      noValidate
-      className="grid grid-cols-1 gap-4 rounded-lg bg-sunken p-4"
-    >
-      <FormNotice problem={form.problem} />
+    <Form form={form} verb="Save" onCancel={onClose}>
       <div className="grid max-w-xl grid-cols-1 gap-4 sm:grid-cols-3">
         {field('inputUsdPerMillion', 'Input')}
         {field('outputUsdPerMillion', 'Output')}
         {field('cachedInputUsdPerMillion', 'Cached input (optional)')}
       </div>
-      <FormButtons verb="Save" isPending={form.isPending} onCancel={onClose} />
-    </form>
+    </Form>
   )
 }

@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { MailRequest, ProviderKeyRequest, type Services } from '../../src/features/admin/services/schemas.ts'
 import { hasCode } from '../api/request.ts'
-import { FormNotice } from '../settings/form-notice.tsx'
 import { Badge } from '../ui/badge.tsx'
-import { Button, FormButtons } from '../ui/button.tsx'
+import { Button } from '../ui/button.tsx'
 import { PasswordField, TextField } from '../ui/field.tsx'
-import { type FormProblem, useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Section } from '../ui/panel.tsx'
 import { AdminFrame } from './admin-frame.tsx'
@@ -139,15 +138,11 @@ export function ProviderKeyForm({ id, name, onClose }: { id: string; name: strin
     (error) => (hasCode(error, 'CREDENTIALS_REFUSED') ? 'apiKey' : null),
   )
   return (
-    <ServiceForm {...form} verb="Test and save" onClose={onClose}>
-      <PasswordField
-        label={`${name} API key`}
-        name="apiKey"
-        autoComplete="off"
-        autoFocus
-        error={form.problem?.fields.apiKey}
-      />
-    </ServiceForm>
+    <Form form={form} verb="Test and save" onCancel={onClose}>
+      <div className="grid max-w-md grid-cols-1 gap-4">
+        <PasswordField label={`${name} API key`} name="apiKey" autoFocus />
+      </div>
+    </Form>
   )
 }
 
@@ -161,40 +156,16 @@ export function MailForm({ from, onClose }: { from: string | null; onClose: () =
     (error) => (hasCode(error, 'CREDENTIALS_REFUSED') ? 'smtpUrl' : null),
   )
   return (
-    <ServiceForm {...form} verb="Test and save" onClose={onClose}>
-      <PasswordField
-        label="SMTP URL"
-        name="smtpUrl"
-        autoComplete="off"
-        autoFocus
-        hint="For example smtps://NAME:PASSWORD@mail.example.com. Stored encrypted."
-        error={form.problem?.fields.smtpUrl}
-      />
-      <TextField
-        label="Sender"
-        name="from"
-        autoComplete="off"
-        defaultValue={from ?? ''}
-        hint="For example Stead <stead@example.com>."
-        error={form.problem?.fields.from}
-      />
-    </ServiceForm>
-  )
-}
-
-type ServiceFormProps = Pick<ReturnType<typeof useForm>, 'formRef' | 'isPending' | 'onSubmit'> & {
-  problem: FormProblem | null
-  verb: string
-  onClose: () => void
-  children: ReactNode
-}
-
-function ServiceForm({ formRef, problem, isPending, onSubmit, verb, onClose, children }: ServiceFormProps) {
-  return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4 rounded-lg bg-sunken p-4">
-      <FormNotice problem={problem} />
-      <div className="grid max-w-md grid-cols-1 gap-4">{children}</div>
-      <FormButtons verb={verb} isPending={isPending} onCancel={onClose} />
-    </form>
+    <Form form={form} verb="Test and save" onCancel={onClose}>
+      <div className="grid max-w-md grid-cols-1 gap-4">
+        <PasswordField
+          label="SMTP URL"
+          name="smtpUrl"
+          autoFocus
+          hint="For example smtps://NAME:PASSWORD@mail.example.com. Stored encrypted."
+        />
+        <TextField label="Sender" name="from" defaultValue={from ?? ''} hint="For example Stead <stead@example.com>." />
+      </div>
+    </Form>
   )
 }

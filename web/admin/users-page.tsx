@@ -10,18 +10,17 @@ import {
   CreateUserRequest,
 } from '../../src/features/admin/accounts/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
-import { ApiError, messageFor } from '../api/request.ts'
-import { FormNotice } from '../settings/form-notice.tsx'
+import { ApiError } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
-import { Button, FormButtons, IconButton } from '../ui/button.tsx'
+import { Button, IconButton } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
 import { SearchField } from '../ui/filters.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { AskDialog } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadProblem, Notice } from '../ui/notice.tsx'
+import { ErrorNotice, LoadProblem, Notice } from '../ui/notice.tsx'
 import { changeUser, createUser, endSessionsOf, usersQuery } from './admin-api.ts'
 import { AdminFrame } from './admin-frame.tsx'
 import { LoadingRows, ShowMore } from './paging.tsx'
@@ -93,11 +92,7 @@ export function UserRow({ user }: { user: AdminUser }) {
       <div className="flex items-center gap-3">
         <UserFacts user={user} isSelf={isSelf} />
         <Menu
-          trigger={
-            <IconButton ref={triggerRef} label={`Actions for ${user.email}`}>
-              <Ellipsis aria-hidden className="size-4.5" />
-            </IconButton>
-          }
+          trigger={<IconButton Icon={Ellipsis} ref={triggerRef} label={`Actions for ${user.email}`} />}
           onCloseFocus={(event) => mode !== 'rest' && event.preventDefault()}
         >
           <MenuItem Icon={CreditCard} onSelect={() => setMode('plan')}>
@@ -122,7 +117,7 @@ export function UserRow({ user }: { user: AdminUser }) {
           )}
         </Menu>
       </div>
-      {change.isError && <Notice tone="problem">{messageFor(change.error)}</Notice>}
+      <ErrorNotice error={change.error} />
       {remark && <Notice tone="good">{remark}</Notice>}
       {mode === 'plan' && <PlanForm user={user} onClose={rest} />}
       {mode === 'disable' && <DisableDialog user={user} onClose={rest} onCloseFocus={focusMenu} />}
@@ -167,13 +162,11 @@ export function DisableDialog({ user, onClose, onCloseFocus }: UserDialogProps) 
     onSuccess: onClose,
   })
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Disable ${user.email}?`}
       lead="Signs out all sessions and rejects requests from this account’s keys and agents until you enable it again."
       verb="Disable account"
-      isPending={disabling.isPending}
-      error={disabling.error}
-      onConfirm={() => disabling.mutate()}
+      action={disabling}
       onClose={onClose}
       onCloseFocus={onCloseFocus}
     />
@@ -194,13 +187,11 @@ export function EndSessionsDialog({
     },
   })
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Sign out ${user.email} everywhere?`}
       lead="The account stays active and can sign in again."
       verb="End sessions"
-      isPending={ending.isPending}
-      error={ending.error}
-      onConfirm={() => ending.mutate()}
+      action={ending}
       onClose={onClose}
       onCloseFocus={onCloseFocus}
     />
@@ -236,7 +227,7 @@ export function NewUser() {
 type FormProps = { onCreated: (created: CreatedUser) => void; onClose: () => void }
 
 function NewUserForm({ onCreated, onClose }: FormProps) {
-  const { formRef, problem, isPending, onSubmit } = useForm(
+  const form = useForm(
     NewUserFields,
     async (fields) => {
       onCreated(await createUser(fields))
@@ -245,12 +236,11 @@ function NewUserForm({ onCreated, onClose }: FormProps) {
     (error) => (error instanceof ApiError && error.status === 409 ? 'email' : null),
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4 rounded-lg bg-sunken p-4">
-      <FormNotice problem={problem} />
+    <Form form={form} verb="Create user" onCancel={onClose}>
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-3">
-        <TextField label="Email" name="email" type="email" autoComplete="off" autoFocus error={problem?.fields.email} />
-        <TextField label="Name" name="name" autoComplete="off" error={problem?.fields.name} />
-        <SelectField label="Plan" name="plan" defaultValue="" error={problem?.fields.plan}>
+        <TextField label="Email" name="email" type="email" autoFocus />
+        <TextField label="Name" name="name" />
+        <SelectField label="Plan" name="plan" defaultValue="">
           <DefaultPlanOption />
           <PlanOptions />
         </SelectField>
@@ -261,8 +251,7 @@ function NewUserForm({ onCreated, onClose }: FormProps) {
         defaultChecked
         hint="Without a mail server, the link is shown here for you to send."
       />
-      <FormButtons verb="Create user" isPending={isPending} onCancel={onClose} />
-    </form>
+    </Form>
   )
 }
 
@@ -299,18 +288,13 @@ const PlanWish = z.object({
 
 export function PlanForm({ user, onClose }: { user: AdminUser; onClose: () => void }) {
   const isLoaded = useQuery(plansQuery).isSuccess
-  const { formRef, problem, isPending, onSubmit } = useForm(
-    PlanWish,
-    async ({ plan, credits }) => {
-      // Sending a plan marks it as paid, so an unchanged plan is omitted.
-      await changeUser(user.id, { credits, ...(plan !== user.plan && { plan }) })
-      onClose()
-    },
-    () => null,
-  )
+  const form = useForm(PlanWish, async ({ plan, credits }) => {
+    // Sending a plan marks it as paid, so an unchanged plan is omitted.
+    await changeUser(user.id, { credits, ...(plan !== user.plan && { plan }) })
+    onClose()
+  })
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4 rounded-lg bg-sunken p-4">
-      <FormNotice problem={problem} />
+    <Form form={form} verb="Save" onCancel={onClose}>
       <div className="grid max-w-md grid-cols-2 gap-4">
         <SelectField
           label="Plan"
@@ -320,20 +304,11 @@ export function PlanForm({ user, onClose }: { user: AdminUser; onClose: () => vo
           defaultValue={user.plan}
           autoFocus
           hint="The plan is treated as paid."
-          error={problem?.fields.plan}
         >
           <PlanOptions current={user.plan} />
         </SelectField>
-        <TextField
-          label="Credits"
-          name="credits"
-          inputMode="numeric"
-          autoComplete="off"
-          defaultValue={user.credits}
-          error={problem?.fields.credits}
-        />
+        <TextField label="Credits" name="credits" inputMode="numeric" defaultValue={user.credits} />
       </div>
-      <FormButtons verb="Save" isPending={isPending} onCancel={onClose} />
-    </form>
+    </Form>
   )
 }

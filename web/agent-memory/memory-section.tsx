@@ -6,15 +6,14 @@ import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { type FoundMemory, Memory, MemoryFound } from '../../src/features/conversations/memory/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { refresh } from '../api/query-client.ts'
-import { api, messageFor, request } from '../api/request.ts'
-import { SectionForm } from '../settings/form-notice.tsx'
+import { api, request } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { SearchField } from '../ui/filters.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 
 /** Longer values are truncated. */
@@ -54,7 +53,7 @@ function FactList({ agent, memory }: { agent: WebAgent; memory: Record<string, u
   if (facts.length === 0) return <p className="text-sm text-muted">Nothing yet</p>
   return (
     <>
-      {forgetting.isError && <Notice tone="problem">{messageFor(forgetting.error)}</Notice>}
+      <ErrorNotice error={forgetting.error} />
       <ul aria-label="Facts" className="-mt-3 max-h-96 divide-y divide-line overflow-y-auto">
         {facts.map(([key, value]) => (
           <li key={key} className="flex items-start gap-3 py-3">
@@ -77,35 +76,18 @@ function FactList({ agent, memory }: { agent: WebAgent; memory: Record<string, u
 }
 
 function FactFields({ agent }: { agent: WebAgent }) {
-  const form = useForm(
-    FactForm,
-    async ({ key, fact }) => {
-      await saveFact(agent.id, key, fact)
-      form.formRef.current?.reset()
-      await refresh(memoryQuery(agent.id))
-    },
-    () => null,
-  )
+  const form = useForm(FactForm, async ({ key, fact }) => {
+    await saveFact(agent.id, key, fact)
+    form.formRef.current?.reset()
+    await refresh(memoryQuery(agent.id))
+  })
   return (
-    <SectionForm form={form} action="Add fact">
+    <Form form={form} verb="Add fact">
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-[minmax(0,1fr)_minmax(0,2fr)]">
-        <TextField
-          label="Name"
-          name="key"
-          maxLength={200}
-          autoComplete="off"
-          placeholder="favourite-tea"
-          error={form.problem?.fields.key}
-        />
-        <TextField
-          label="Fact"
-          name="fact"
-          autoComplete="off"
-          placeholder="Likes green tea, no sugar"
-          error={form.problem?.fields.fact}
-        />
+        <TextField label="Name" name="key" maxLength={200} placeholder="favourite-tea" />
+        <TextField label="Fact" name="fact" placeholder="Likes green tea, no sugar" />
       </div>
-    </SectionForm>
+    </Form>
   )
 }
 

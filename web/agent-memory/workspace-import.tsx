@@ -4,10 +4,10 @@ import { type ChangeEvent, useId, useRef, useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { WorkspaceImported } from '../../src/features/conversations/memory/schemas.ts'
 import { refresh } from '../api/query-client.ts'
-import { api, messageFor, request, within } from '../api/request.ts'
+import { api, request, within } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Patience } from '../ui/loaded.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { ErrorNotice, Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { memoryQuery } from './memory-section.tsx'
 import { type FoundFile, findWorkspace, takeWithinLimits, toImport } from './workspace-files.ts'
@@ -43,11 +43,7 @@ export function WorkspaceImportSection({ agent }: { agent: WebAgent }) {
         <FilePick label="Choose files" onChoose={choose} />
       </div>
       {choice && <FoundFiles choice={choice} />}
-      {importing.error && (
-        <Notice tone="problem" title="Nothing was imported">
-          {messageFor(importing.error)}
-        </Notice>
-      )}
+      <ErrorNotice title="Nothing was imported" error={importing.error} />
       {choice && choice.taken.length > 0 && (
         <div className="flex flex-wrap gap-2">
           <Button look="primary" isPending={importing.isPending} onClick={() => importing.mutate(choice.taken)}>

@@ -3,13 +3,11 @@ import { type SyntheticEvent, useState } from 'react'
 import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { McpServer, McpServerTools } from '../../src/features/conversations/mcp-servers/schemas.ts'
-import { messageFor } from '../api/request.ts'
-import { SectionForm } from '../settings/form-notice.tsx'
 import { Button } from '../ui/button.tsx'
 import { CheckField, PasswordField, SelectField, TextArea, TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Patience } from '../ui/loaded.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { listArguments, readArguments, type ToolArgument } from './tool-arguments.ts'
 import { addServer, changeServer, removeServer, serversQuery, serverToolsQuery, tryTool } from './tools-api.ts'
@@ -55,7 +53,7 @@ function Server({ agentId, server }: { agentId: string; server: McpServer }) {
           Remove
         </Button>
       </div>
-      {removal.error && <Notice tone="problem">{messageFor(removal.error)}</Notice>}
+      <ErrorNotice error={removal.error} />
       {isOpen && <ServerTools agentId={agentId} server={server} />}
     </div>
   )
@@ -76,7 +74,7 @@ function ServerTools({ agentId, server }: { agentId: string; server: McpServer }
         <legend className="mb-2 text-sm text-muted">
           Tools allowed without approval. By default, the tools that the server marks as read-only.
         </legend>
-        {trust.error && <Notice tone="problem">{messageFor(trust.error)}</Notice>}
+        <ErrorNotice error={trust.error} />
         {data.map(({ name, description }) => (
           <CheckField
             key={name}
@@ -96,40 +94,18 @@ function ServerTools({ agentId, server }: { agentId: string; server: McpServer }
 }
 
 function NewServer({ agentId }: { agentId: string }) {
-  const form = useForm(
-    ServerForm,
-    async (server) => {
-      await addServer(agentId, server)
-      form.formRef.current?.reset()
-    },
-    () => null,
-  )
+  const form = useForm(ServerForm, async (server) => {
+    await addServer(agentId, server)
+    form.formRef.current?.reset()
+  })
   return (
-    <SectionForm form={form} action="Add server">
+    <Form form={form} verb="Add server">
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
-        <TextField
-          label="Server name"
-          name="name"
-          autoComplete="off"
-          placeholder="weather"
-          error={form.problem?.fields.name}
-        />
-        <TextField
-          label="Server URL"
-          name="url"
-          autoComplete="off"
-          placeholder="https://mcp.example.com/mcp"
-          error={form.problem?.fields.url}
-        />
+        <TextField label="Server name" name="name" placeholder="weather" />
+        <TextField label="Server URL" name="url" placeholder="https://mcp.example.com/mcp" />
       </div>
-      <PasswordField
-        label="Bearer token"
-        name="bearer"
-        autoComplete="off"
-        hint="Optional. Encrypted, and sent only to this server."
-        error={form.problem?.fields.bearer}
-      />
-    </SectionForm>
+      <PasswordField label="Bearer token" name="bearer" hint="Optional. Encrypted, and sent only to this server." />
+    </Form>
   )
 }
 
@@ -153,15 +129,10 @@ const CommandForm = z.object({
 })
 
 function NewCommand({ agentId }: { agentId: string }) {
-  const form = useForm(
-    CommandForm,
-    async (server) => {
-      await addServer(agentId, server)
-      form.formRef.current?.reset()
-    },
-    () => null,
-  )
-  const problems = form.problem?.fields
+  const form = useForm(CommandForm, async (server) => {
+    await addServer(agentId, server)
+    form.formRef.current?.reset()
+  })
   return (
     <details className="text-sm">
       <summary className="cursor-pointer py-2 font-medium">Run a server from a command</summary>
@@ -169,19 +140,14 @@ function NewCommand({ agentId }: { agentId: string }) {
         Runs inside the agent’s container, so it requires a container. The program bun is always available. Removing the
         server replaces the agent’s token and restarts it.
       </p>
-      <SectionForm form={form} action="Add command">
+      <Form form={form} verb="Add command">
         <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
-          <TextField label="Command name" name="name" autoComplete="off" placeholder="notes" error={problems?.name} />
-          <TextField label="Program" name="command" autoComplete="off" placeholder="bun" error={problems?.command} />
+          <TextField label="Command name" name="name" placeholder="notes" />
+          <TextField label="Program" name="command" placeholder="bun" />
         </div>
         <TextArea label="Arguments, one per line" name="args" rows={3} placeholder={'x\nsome-mcp-server'} />
-        <TextArea
-          label="Environment variables, one NAME=value per line. Encrypted."
-          name="environment"
-          rows={2}
-          error={problems?.environment}
-        />
-      </SectionForm>
+        <TextArea label="Environment variables, one NAME=value per line. Encrypted." name="environment" rows={2} />
+      </Form>
     </details>
   )
 }
@@ -234,11 +200,7 @@ function TryForm({ agentId, serverId, tool }: TryFormProps) {
         <p className="text-sm text-muted">Runs the tool for real, as the agent would.</p>
       </div>
       <Patience isPending={trial.isPending}>Running. Times out after 30 seconds.</Patience>
-      {trial.error && (
-        <Notice tone="problem" title="Could not run the tool">
-          {messageFor(trial.error)}
-        </Notice>
-      )}
+      <ErrorNotice title="Could not run the tool" error={trial.error} />
       {trial.data && (
         <div role="status" className="grid grid-cols-1 gap-1.5">
           <p className={`text-sm font-medium ${trial.data.isError ? 'text-bad' : ''}`}>
@@ -264,7 +226,7 @@ function ArgumentField({ argument, error }: { argument: ToolArgument; error: str
   if (kind === 'json') return <TextArea label={`${label}, as JSON`} name={name} rows={3} error={error} />
   if (kind === 'text' || kind === 'number') {
     const mode = kind === 'number' ? 'decimal' : 'text'
-    return <TextField label={label} name={name} hint={hint} inputMode={mode} autoComplete="off" error={error} />
+    return <TextField label={label} name={name} hint={hint} inputMode={mode} error={error} />
   }
   return (
     <SelectField label={label} name={name} hint={hint} error={error}>

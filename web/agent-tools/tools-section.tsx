@@ -1,9 +1,8 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { AgentTools, ToolsRequest } from '../../src/features/conversations/agent-tools/schemas.ts'
-import { messageFor } from '../api/request.ts'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { changeTools, toolsQuery } from './tools-api.ts'
 
@@ -40,7 +39,7 @@ function ToolFields({ agent, tools }: { agent: WebAgent; tools: AgentTools }) {
   const toProfile = (value: string) => profiles.find((profile) => profile.value === value)?.value ?? null
   return (
     <>
-      {change.error && <Notice tone="problem">{messageFor(change.error)}</Notice>}
+      <ErrorNotice error={change.error} />
       <SelectField
         label="Profile"
         value={tools.isChosen ? tools.profile : ''}
@@ -72,7 +71,6 @@ function ToolFields({ agent, tools }: { agent: WebAgent; tools: AgentTools }) {
         label="Hosts allowed for http_request"
         hint="Separated by spaces. *.example.com includes all subdomains. Leave empty to allow none."
         defaultValue={tools.httpHosts.join(' ')}
-        autoComplete="off"
         onBlur={(event) => {
           const httpHosts = event.target.value.split(/[\s,]+/).filter(Boolean)
           if (httpHosts.join(' ') !== tools.httpHosts.join(' ')) change.mutate({ httpHosts })

@@ -11,7 +11,7 @@ import { StatusBadge } from '../agents/status-badge.tsx'
 import { ApiError, messageFor } from '../api/request.ts'
 import { Page, usePageTitle } from '../shell/page.tsx'
 import { buttonClass } from '../ui/button.tsx'
-import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 
 const places = [
@@ -110,11 +110,7 @@ function AgentHeader({ agent, error, change, onDeleted, isFailureShown }: AgentH
           {messageFor(error)}
         </Notice>
       )}
-      {change.isError && (
-        <Notice tone="problem" title={`Failed to ${change.variables} ${agent.name}`}>
-          {messageFor(change.error)}
-        </Notice>
-      )}
+      <ErrorNotice title={`Failed to ${change.variables} ${agent.name}`} error={change.error} />
       {isFailureShown && <FailureNotice agent={agent} />}
     </header>
   )

@@ -11,17 +11,16 @@ import { ToolsSection } from '../agent-tools/tools-section.tsx'
 import { DeleteDialog } from '../agents/agent-menu.tsx'
 import { agentQuery } from '../agents/agents-api.ts'
 import { queryClient } from '../api/query-client.ts'
-import { api, inPath, messageFor, request } from '../api/request.ts'
+import { api, inPath, request } from '../api/request.ts'
 import { formatCost } from '../cost/figures.ts'
-import { SectionForm } from '../settings/form-notice.tsx'
 import { AsksBeforeLeaving } from '../shell/asks-before-leaving.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { CheckField, TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { configQuery, useChangeConfig } from './agent-api.ts'
 import { AgentFrame } from './agent-frame.tsx'
@@ -90,7 +89,7 @@ export function SleepSection({ agent, config }: { agent: WebAgent; config: Shown
   const change = useMutation({ mutationFn: (neverSleeps: boolean) => changeConfig({ neverSleeps }) })
   return (
     <Section title="Sleep" lead="Idle agents sleep and wake within two seconds when something reaches them.">
-      {change.error && <Notice tone="problem">{messageFor(change.error)}</Notice>}
+      <ErrorNotice error={change.error} />
       <CheckField
         label="Never sleep"
         hint="Always on: answers without a wake-up delay."
@@ -111,8 +110,7 @@ export function DangerSection({ agent }: { agent: WebAgent }) {
       tone="danger"
       lead="Stops the agent and permanently deletes its files, memory and conversations. Cost records are kept."
     >
-      <Button className="justify-self-start" onClick={() => setAsking(true)}>
-        <Trash2 aria-hidden className="size-4" />
+      <Button Icon={Trash2} className="justify-self-start" onClick={() => setAsking(true)}>
         Delete {agent.name}…
       </Button>
       {isAsking && (
@@ -184,7 +182,7 @@ function PauseSwitch({ breaker: { agentId, pause } }: { breaker: Breaker }) {
           </p>
         </Notice>
       )}
-      {change.isError && <Notice tone="problem">{messageFor(change.error)}</Notice>}
+      <ErrorNotice error={change.error} />
       {pause?.scope !== 'owner' && pause?.scope !== 'platform' && (
         <Button
           className="justify-self-start"
@@ -199,39 +197,31 @@ function PauseSwitch({ breaker: { agentId, pause } }: { breaker: Breaker }) {
 }
 
 function CapsFields({ breaker: { agentId, caps, usedToday } }: { breaker: Breaker }) {
-  const form = useForm(
-    CapsForm,
-    async (body) => {
-      const breaker = await request(Breaker, api.PUT('/api/agents/{id}/breaker', { ...inPath({ id: agentId }), body }))
-      queryClient.setQueryData(breakerQuery(agentId).queryKey, breaker)
-    },
-    () => null,
-  )
+  const form = useForm(CapsForm, async (body) => {
+    const breaker = await request(Breaker, api.PUT('/api/agents/{id}/breaker', { ...inPath({ id: agentId }), body }))
+    queryClient.setQueryData(breakerQuery(agentId).queryKey, breaker)
+  })
   return (
-    <SectionForm form={form} action="Save limits">
+    <Form form={form} verb="Save limits">
       {form.isDone && <Notice tone="good">Limits saved.</Notice>}
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
         <TextField
           label="Tokens per day"
           name="tokensPerDay"
           inputMode="numeric"
-          autoComplete="off"
           placeholder="No limit"
           defaultValue={caps.tokensPerDay ?? ''}
           hint={`${usedToday.tokens.toLocaleString('en')} used today`}
-          error={form.problem?.fields.tokensPerDay}
         />
         <TextField
           label="US dollars per day"
           name="costUsdPerDay"
           inputMode="decimal"
-          autoComplete="off"
           placeholder="No limit"
           defaultValue={caps.costUsdPerDay ?? ''}
           hint={`${formatCost(usedToday.costUsd)} used today`}
-          error={form.problem?.fields.costUsdPerDay}
         />
       </div>
-    </SectionForm>
+    </Form>
   )
 }

@@ -6,7 +6,6 @@ import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { focusHeading } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
@@ -40,7 +39,6 @@ export function ReturnQuestion({ agent, way }: { agent: WebAgent; way: ReturnTyp
         onReturn(null)
       }}
       onClose={() => onReturn(null)}
-      onCloseFocus={focusHeading}
     />
   )
 }
@@ -131,8 +129,7 @@ export function DeploymentRow({ deployment, current, isBlocked, onReturn }: RowP
         </details>
       )}
       {earlier && (
-        <Button className="justify-self-start" disabled={isBlocked} onClick={() => onReturn(earlier)}>
-          <Undo2 aria-hidden className="size-3.5" />
+        <Button Icon={Undo2} className="justify-self-start" disabled={isBlocked} onClick={() => onReturn(earlier)}>
           <span className="min-w-0 truncate">Roll back to {earlier}</span>
         </Button>
       )}

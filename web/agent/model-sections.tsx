@@ -13,12 +13,11 @@ import {
 import { agentsQuery } from '../agents/agents-api.ts'
 import { ModelField } from '../agents/model-field.tsx'
 import { refresh } from '../api/query-client.ts'
-import { FormNotice } from '../settings/form-notice.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { PasswordField, SelectField, TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
-import { AskDialog } from '../ui/modal.tsx'
+import { Form, useForm } from '../ui/form.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { fieldOfConfig, renameAgent, useChangeConfig } from './agent-api.ts'
@@ -30,7 +29,7 @@ const ProviderForm = ConfigRequest.pick({ aiProvider: true }).required()
 const formClass = 'grid max-w-md grid-cols-1 gap-4'
 
 export function NameSection({ agent }: { agent: WebAgent }) {
-  const { formRef, problem, isPending, isDone, onSubmit } = useForm(
+  const form = useForm(
     RenameAgentRequest,
     async ({ name }) => {
       await renameAgent(agent.id, name)
@@ -40,21 +39,10 @@ export function NameSection({ agent }: { agent: WebAgent }) {
   )
   return (
     <Section title="Name">
-      <form ref={formRef} onSubmit={onSubmit} noValidate className={formClass}>
-        <FormNotice problem={problem} />
-        {isDone && <Notice tone="good">Name saved.</Notice>}
-        <TextField
-          label="Name"
-          name="name"
-          maxLength={64}
-          autoComplete="off"
-          defaultValue={agent.name}
-          error={problem?.fields.name}
-        />
-        <Button type="submit" className="justify-self-start" isPending={isPending}>
-          Save name
-        </Button>
-      </form>
+      <Form form={form} verb="Save name" className={formClass}>
+        {form.isDone && <Notice tone="good">Name saved.</Notice>}
+        <TextField label="Name" name="name" maxLength={64} defaultValue={agent.name} />
+      </Form>
     </Section>
   )
 }
@@ -64,14 +52,10 @@ export function ModelSection({ agent, config }: ConfigSectionProps) {
   const form = useForm(ModelForm, change, fieldOfConfig(['model']))
   return (
     <Section title="Model" lead="Changing the model restarts a running agent.">
-      <form ref={form.formRef} onSubmit={form.onSubmit} noValidate className={formClass}>
-        <FormNotice problem={form.problem} />
+      <Form form={form} verb="Save model" className={formClass}>
         {form.isDone && <Notice tone="good">Model saved.</Notice>}
-        <ModelField current={config.model} error={form.problem?.fields.model} />
-        <Button type="submit" className="justify-self-start" isPending={form.isPending}>
-          Save model
-        </Button>
-      </form>
+        <ModelField current={config.model} />
+      </Form>
     </Section>
   )
 }
@@ -85,15 +69,13 @@ export function ProviderSection({ agent, config }: ConfigSectionProps) {
       title="Provider"
       lead="Without your own key, the agent uses this server’s providers and its cost is recorded here."
     >
-      <form ref={form.formRef} onSubmit={form.onSubmit} noValidate className={formClass}>
-        <FormNotice problem={form.problem} />
+      <Form form={form} verb="Save provider" className={formClass}>
         {form.isDone && <Notice tone="good">Provider saved.</Notice>}
         <SelectField
           label="Provider"
           name="aiProvider"
           defaultValue={config.aiProvider}
           hint="Provider of the key below"
-          error={form.problem?.fields.aiProvider}
         >
           {!isKnown && <option value={config.aiProvider}>{config.aiProvider}</option>}
           {AI_PROVIDERS.map((provider) => (
@@ -102,10 +84,7 @@ export function ProviderSection({ agent, config }: ConfigSectionProps) {
             </option>
           ))}
         </SelectField>
-        <Button type="submit" className="justify-self-start" isPending={form.isPending}>
-          Save provider
-        </Button>
-      </form>
+      </Form>
       <SecretSetting agent={agent} name="apiKey" label="Provider key" isSet={config.secrets.apiKey} />
     </Section>
   )
@@ -118,37 +97,34 @@ export function SecretSetting({ agent, name, label, isSet, hint }: SecretSetting
   const [isAsking, setAsking] = useState(false)
   const removeRef = useRef<HTMLButtonElement>(null)
   const removal = useMutation({ mutationFn: () => change({ [name]: null }), onSuccess: () => setAsking(false) })
-  const { formRef, problem, isPending, isDone, onSubmit } = useForm(
+  const form = useForm(
     z.object({ value: SecretSettings.shape[name] }),
     async ({ value }) => {
       await change({ [name]: value })
-      formRef.current?.reset()
+      form.formRef.current?.reset()
     },
     () => 'value',
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-3">
-      {problem?.fields.value === undefined && <FormNotice problem={problem} />}
+    <Form form={form} className="grid max-w-md grid-cols-1 gap-3">
       <div className="grid grid-cols-1 gap-3">
         <div className="relative">
           <span className="absolute top-0 right-0 flex items-center gap-2">
             <span role="status" className="text-sm text-accent">
-              {isDone && 'Saved'}
+              {form.isDone && 'Saved'}
             </span>
             {isSet ? <Badge tone="good">Set</Badge> : <Badge>Not set</Badge>}
           </span>
           <PasswordField
             label={label}
             name="value"
-            autoComplete="off"
             data-1p-ignore
             placeholder={isSet ? 'Enter a new value to replace it' : undefined}
             hint={hint}
-            error={problem?.fields.value}
           />
         </div>
         <div className="flex gap-2">
-          <Button type="submit" aria-label={`Save ${label}`} isPending={isPending}>
+          <Button type="submit" aria-label={`Save ${label}`} isPending={form.isPending}>
             Save
           </Button>
           {isSet && (
@@ -159,21 +135,19 @@ export function SecretSetting({ agent, name, label, isSet, hint }: SecretSetting
         </div>
       </div>
       {isAsking && (
-        <AskDialog
+        <ConfirmDialog
           title={`Remove the ${label.toLowerCase()}?`}
           lead={`${agent.name} continues without it. A running agent restarts.`}
           verb="Remove"
-          isPending={removal.isPending}
-          error={removal.error}
-          onConfirm={() => removal.mutate()}
+          action={removal}
           onClose={() => setAsking(false)}
           onCloseFocus={(event) => {
             event.preventDefault()
-            const target = removeRef.current ?? formRef.current?.querySelector('input')
+            const target = removeRef.current ?? form.formRef.current?.querySelector('input')
             target?.focus()
           }}
         />
       )}
-    </form>
+    </Form>
   )
 }

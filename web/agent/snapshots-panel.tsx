@@ -8,7 +8,7 @@ import { api, inPath, request } from '../api/request.ts'
 import { formatBytes } from '../settings/storage-section.tsx'
 import { Button } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { AskDialog, focusHeading } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { formatMinute, Moment } from '../ui/moment.tsx'
 import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
@@ -91,12 +91,12 @@ function SnapshotRow({ snapshot, isBusy, reason, onReturn }: SnapshotRowProps) {
         </span>
       </span>
       <Button
+        Icon={Undo2}
         disabled={isBusy || reason !== null}
         title={reason ?? undefined}
         aria-label={`Restore… ${formatMinute(takenAt)}`}
         onClick={onReturn}
       >
-        <Undo2 aria-hidden className="size-3.5" />
         Restore…
       </Button>
     </li>
@@ -107,15 +107,12 @@ type RestoreDialogProps = { agent: WebAgent; snapshot: Snapshot; onConfirm: () =
 
 function RestoreDialog({ agent, snapshot, onConfirm, onClose }: RestoreDialogProps) {
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Restore the snapshot from ${formatMinute(snapshot.takenAt)}?`}
       lead={`Stops ${agent.name}, restores its files and memory, and starts it again. Its current state is saved as a snapshot first. Chat history, settings and schedule are not changed.`}
       verb="Restore"
-      isPending={false}
-      error={null}
       onConfirm={onConfirm}
       onClose={onClose}
-      onCloseFocus={focusHeading}
     />
   )
 }

@@ -3,11 +3,10 @@ import { useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { refresh } from '../api/query-client.ts'
-import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
-import { AskDialog } from '../ui/modal.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
+import { ErrorNotice, Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { getToken, rotateGatewayToken, rotatePlatformToken } from './agent-api.ts'
 
@@ -22,7 +21,7 @@ export function TokenSection({ agent }: { agent: WebAgent }) {
   const dialog = { isPending: replace.isPending, error: replace.error, onClose: close }
   return (
     <Section title="Gateway token" lead="Programs use this token to send requests to the agent. Keep it secret.">
-      {asking.isError && <Notice tone="problem">{messageFor(asking.error)}</Notice>}
+      <ErrorNotice error={asking.error} />
       {replace.isSuccess && asked === null && <Notice tone="good">{replace.data}</Notice>}
       {asking.data !== undefined && (
         <code className="rounded-md bg-sunken px-2.5 py-1.5 font-mono text-[0.8125rem] break-all select-all">
@@ -44,7 +43,7 @@ export function TokenSection({ agent }: { agent: WebAgent }) {
         <Button onClick={() => setAsked('platform')}>Replace platform token</Button>
       </div>
       {asked === 'gateway' && (
-        <AskDialog
+        <ConfirmDialog
           title={`Replace the token of ${agent.name}?`}
           lead="The old token stops working immediately. A running agent restarts and its current turn is lost; memory is kept."
           verb="Replace token"
@@ -53,7 +52,7 @@ export function TokenSection({ agent }: { agent: WebAgent }) {
         />
       )}
       {asked === 'platform' && (
-        <AskDialog
+        <ConfirmDialog
           title={`Replace the platform token of ${agent.name}?`}
           lead="The agent uses this token to call models through this server. Replace it if it may have leaked. A running agent restarts and its current turn is lost."
           verb="Replace token"

@@ -5,13 +5,13 @@ import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { Verification } from '../../src/features/agents/verification/schemas.ts'
 import { findWallet, signText, type Wallet } from '../account/wallet.ts'
 import { refresh } from '../api/query-client.ts'
-import { ApiError, messageFor } from '../api/request.ts'
+import { ApiError } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { createChallenge, removeVerification, verificationQuery, verifyAgent } from './agent-api.ts'
 
@@ -59,7 +59,7 @@ function Verified({ agent, verification }: { agent: WebAgent; verification: Veri
           </>
         )}
       </p>
-      {removal.isError && <Notice tone="problem">{messageFor(removal.error)}</Notice>}
+      <ErrorNotice error={removal.error} />
       <Button className="justify-self-start" isPending={removal.isPending} onClick={() => removal.mutate()}>
         Remove verification
       </Button>
@@ -100,7 +100,6 @@ function Unverified({ agent }: { agent: WebAgent }) {
           value={uid}
           onChange={(event) => setUid(event.target.value)}
           placeholder="0x…"
-          autoComplete="off"
           spellCheck={false}
         />
       )}

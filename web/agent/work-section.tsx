@@ -8,7 +8,7 @@ import type { AgentVerb } from '../agents/agents-api.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
-import { AskDialog } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
@@ -85,8 +85,7 @@ export function WorkSection({ agent, change, operation, event, onDeleted }: Work
             onClick={({ currentTarget }) => ask(wanted.verb, currentTarget)}
           />
         ))}
-        <Button onClick={({ currentTarget }) => ask('delete', currentTarget)}>
-          <Trash2 aria-hidden className="size-3.5" />
+        <Button Icon={Trash2} onClick={({ currentTarget }) => ask('delete', currentTarget)}>
           Delete…
         </Button>
       </div>
@@ -171,20 +170,18 @@ type OperationDialogProps = {
   agent: { name: string }
   onConfirm: (operation: Operation) => void
   onClose: () => void
-  onCloseFocus: (event: Event) => void
+  onCloseFocus?: (event: Event) => void
 }
 
 function UpdateDialog({ agent, onConfirm, ...on }: OperationDialogProps) {
   const [image, setImage] = useState('')
   const wanted = image.trim()
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Update ${agent.name}?`}
       lead="A snapshot is saved first. If the new version does not become healthy, the agent is rolled back."
       verb="Update"
       look="primary"
-      isPending={false}
-      error={null}
       onConfirm={() => onConfirm({ verb: 'update', ...(wanted && { image: wanted }) })}
       {...on}
     >
@@ -194,23 +191,20 @@ function UpdateDialog({ agent, onConfirm, ...on }: OperationDialogProps) {
         onChange={(event) => setImage(event.target.value)}
         placeholder="registry/name:tag"
         autoCapitalize="none"
-        autoComplete="off"
         spellCheck={false}
         hint="Leave empty for the latest version."
       />
-    </AskDialog>
+    </ConfirmDialog>
   )
 }
 
 export function ReturnDialog({ agent, image, onConfirm, ...on }: OperationDialogProps & { image: string }) {
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Roll back to ${image}?`}
       lead={`Stops ${agent.name}, saves a snapshot, and starts it on that image with its current data.`}
       verb="Roll back"
       look="primary"
-      isPending={false}
-      error={null}
       onConfirm={() => onConfirm({ verb: 'update', image })}
       {...on}
     />
@@ -219,13 +213,11 @@ export function ReturnDialog({ agent, image, onConfirm, ...on }: OperationDialog
 
 function RepairDialog({ agent, onConfirm, ...on }: OperationDialogProps) {
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Repair ${agent.name}?`}
       lead="Stops the agent immediately, repairs its files and starts it again. The current turn is lost; memory and conversations are kept."
       verb="Repair"
       look="primary"
-      isPending={false}
-      error={null}
       onConfirm={() => onConfirm({ verb: 'repair' })}
       {...on}
     />
@@ -234,12 +226,10 @@ function RepairDialog({ agent, onConfirm, ...on }: OperationDialogProps) {
 
 function ResetMemoryDialog({ agent, onConfirm, ...on }: OperationDialogProps) {
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Reset the memory of ${agent.name}?`}
       lead="Deletes everything the agent remembers and restarts it. Chat history stays readable. A snapshot is saved first."
       verb="Reset memory"
-      isPending={false}
-      error={null}
       onConfirm={() => onConfirm({ verb: 'reset-memory' })}
       {...on}
     />

@@ -16,7 +16,7 @@ import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { IconButton } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { AskDialog } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { canChange, type useChangeAgent, useDeleteAgent } from './agents-api.ts'
 
 const pages = [
@@ -50,11 +50,7 @@ export function AgentMenu({
   return (
     <>
       <Menu
-        trigger={
-          <IconButton ref={triggerRef} label={`Actions for ${agent.name}`}>
-            <Ellipsis aria-hidden className="size-4.5" />
-          </IconButton>
-        }
+        trigger={<IconButton Icon={Ellipsis} ref={triggerRef} label={`Actions for ${agent.name}`} />}
         isOpenAtFirst={isOpenAtFirst}
         onCloseFocus={(event) => isAsking && event.preventDefault()}
       >
@@ -110,9 +106,12 @@ export function LazyAgentMenu(props: AgentMenuProps) {
   const [isMade, setMade] = useState(false)
   if (isMade) return <AgentMenu {...props} isOpenAtFirst />
   return (
-    <IconButton label={`Actions for ${props.agent.name}`} aria-haspopup="menu" onClick={() => setMade(true)}>
-      <Ellipsis aria-hidden className="size-4.5" />
-    </IconButton>
+    <IconButton
+      Icon={Ellipsis}
+      label={`Actions for ${props.agent.name}`}
+      aria-haspopup="menu"
+      onClick={() => setMade(true)}
+    />
   )
 }
 
@@ -144,7 +143,7 @@ export function DeleteDialog({ agent, onClose, onDeleted, onCloseFocus }: Delete
     confirm()
   }
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Delete ${agent.name}?`}
       lead="Stops the agent and permanently deletes its files, memory and conversations. Cost records are kept."
       verb="Delete agent"
@@ -159,7 +158,6 @@ export function DeleteDialog({ agent, onClose, onDeleted, onCloseFocus }: Delete
           label={`Type ${agent.name} to confirm`}
           value={typed}
           error={problem}
-          autoComplete="off"
           spellCheck={false}
           data-autofocus
           onChange={({ target }) => {
@@ -168,6 +166,6 @@ export function DeleteDialog({ agent, onClose, onDeleted, onCloseFocus }: Delete
           }}
         />
       </form>
-    </AskDialog>
+    </ConfirmDialog>
   )
 }

@@ -4,13 +4,13 @@ import { useCallback } from 'react'
 import { ProvisionRequest } from '../../src/features/agents/registry/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
 import { refresh } from '../api/query-client.ts'
-import { ApiError, messageFor } from '../api/request.ts'
+import { ApiError } from '../api/request.ts'
 import { PLAN_NEEDED, PlanLink, useNeedsPlan } from '../billing/plan-needed.tsx'
 import { Page } from '../shell/page.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
-import { Notice } from '../ui/notice.tsx'
+import { Form, useForm } from '../ui/form.tsx'
+import { ErrorNotice, Notice } from '../ui/notice.tsx'
 import { agentsQuery, provisionAgent } from './agents-api.ts'
 import { DeploymentProgress } from './deployment-progress.tsx'
 import { FieldMark } from './field-mark.tsx'
@@ -27,7 +27,7 @@ export function CreatePage() {
 function CreateForm() {
   const navigate = useNavigate()
   const needsPlan = useNeedsPlan()
-  const { formRef, problem, isPending, onSubmit } = useForm(
+  const form = useForm(
     ProvisionRequest,
     async (wish) => {
       const agent = await provisionAgent(wish)
@@ -38,33 +38,23 @@ function CreateForm() {
   )
   return (
     <Page title="Create agent" lead="Each agent has its own gateway, memory and files.">
-      <form
-        ref={formRef}
-        onSubmit={onSubmit}
-        noValidate
+      <Form
+        form={form}
+        notice={needsPlan ? null : form.problem?.form && <Refusal error={form.problem.cause} />}
         className="grid max-w-xl grid-cols-1 gap-5 rounded-xl border border-line bg-surface p-4 sm:p-6"
       >
         {needsPlan && <SubscriptionNeeded />}
-        {!needsPlan && problem && Object.keys(problem.fields).length === 0 && <Refusal error={problem.cause} />}
-        <TextField
-          label="Name"
-          name="name"
-          maxLength={100}
-          autoComplete="off"
-          placeholder="Ada"
-          autoFocus
-          error={problem?.fields.name}
-        />
-        <ModelField error={problem?.fields.model} />
+        <TextField label="Name" name="name" maxLength={100} placeholder="Ada" autoFocus />
+        <ModelField />
         <div className="flex flex-wrap gap-2">
-          <Button type="submit" look="primary" isPending={isPending} disabled={needsPlan}>
+          <Button type="submit" look="primary" isPending={form.isPending} disabled={needsPlan}>
             Create agent
           </Button>
           <Link to="/agents" className={buttonClass('ghost')}>
             Cancel
           </Link>
         </div>
-      </form>
+      </Form>
     </Page>
   )
 }
@@ -115,11 +105,7 @@ export function Refusal({ error }: { error: unknown }) {
       </Notice>
     )
   }
-  return (
-    <Notice tone="problem" title="Could not create the agent">
-      {messageFor(error)}
-    </Notice>
-  )
+  return <ErrorNotice title="Could not create the agent" error={error} />
 }
 
 export function SubscriptionNeeded() {

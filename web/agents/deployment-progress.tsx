@@ -56,15 +56,14 @@ function Failed({ agent, error, onRestarted, onDeleted }: FailedProps) {
       </Notice>
       <div className="flex flex-wrap gap-2">
         <Button
+          Icon={RotateCw}
           look="primary"
           isPending={change.isPending}
           onClick={() => change.mutate('restart', { onSuccess: onRestarted })}
         >
-          {!change.isPending && <RotateCw aria-hidden className="size-4" />}
           Retry
         </Button>
-        <Button onClick={() => setAsking(true)}>
-          <Trash2 aria-hidden className="size-4" />
+        <Button Icon={Trash2} onClick={() => setAsking(true)}>
           Delete
         </Button>
       </div>

@@ -5,12 +5,10 @@ import { SelectField, TextField } from '../ui/field.tsx'
 import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { modelsQuery } from './agents-api.ts'
 
-type ModelFieldProps = { current?: string; error: string | undefined }
-
 /** Renders nothing when no model is available. */
-export function ModelField({ current, error }: ModelFieldProps) {
+export function ModelField({ current }: { current?: string }) {
   const models = useQuery(modelsQuery)
-  if (models.data) return <LoadedModelField list={models.data} current={current} error={error} />
+  if (models.data) return <LoadedModelField list={models.data} current={current} />
   if (models.error) return <LoadProblem what="models" error={models.error} onRetry={models.refetch} />
   return (
     <div aria-busy="true" className="grid gap-1.5">
@@ -20,9 +18,7 @@ export function ModelField({ current, error }: ModelFieldProps) {
   )
 }
 
-type LoadedProps = { list: ModelList; current: string | undefined; error: string | undefined }
-
-function LoadedModelField({ list, current, error }: LoadedProps) {
+function LoadedModelField({ list, current }: { list: ModelList; current: string | undefined }) {
   const [chosenId, setChosenId] = useState(current || (list.defaultModel ?? list.models[0]?.id ?? ''))
   const isCurrentOffered = !current || list.models.some(({ id }) => id === current)
   const chosen = list.models.find(({ id }) => id === chosenId)
@@ -33,7 +29,7 @@ function LoadedModelField({ list, current, error }: LoadedProps) {
           No model provider is configured. You can create the agent now; it answers once the administrator adds a
           provider, or you add your own key in Settings → Account.
         </Notice>
-        {current !== undefined && <TextField label="Model" name="model" defaultValue={current} error={error} />}
+        {current !== undefined && <TextField label="Model" name="model" defaultValue={current} />}
       </div>
     )
   }
@@ -45,7 +41,6 @@ function LoadedModelField({ list, current, error }: LoadedProps) {
         value={chosenId}
         onChange={(event) => setChosenId(event.target.value)}
         hint={chosen && describeTerms(chosen)}
-        error={error}
       >
         {!isCurrentOffered && <option value={current}>{describeUnlisted(current)}</option>}
         {Object.entries(byProvider(list.models)).map(([provider, models]) => (

@@ -1,10 +1,9 @@
 import { useMutation } from '@tanstack/react-query'
 import type { Approval } from '../../src/features/conversations/approvals/schemas.ts'
-import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { ErrorNotice } from '../ui/notice.tsx'
 import { decide } from './approvals-api.ts'
 import { toVisible } from './visible-text.ts'
 
@@ -57,7 +56,7 @@ function Decision({ approval: { id, agentName, tool, expiresAt } }: { approval: 
       <span className="text-sm text-muted">
         Expires <Moment at={expiresAt} as="distance" /> (denied)
       </span>
-      {decision.error && <Notice tone="problem">{messageFor(decision.error)}</Notice>}
+      <ErrorNotice error={decision.error} />
     </div>
   )
 }

@@ -1,11 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import type { Billing } from '../../src/features/payments/billing/schemas.ts'
-import { messageFor } from '../api/request.ts'
 import { SettingsFrame } from '../settings/settings-frame.tsx'
 import { formatBytes, StorageSection } from '../settings/storage-section.tsx'
 import { Button } from '../ui/button.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { billingPageQuery, untilConfirmed, usePay } from './billing-api.ts'
 import { PlanSection } from './plan-section.tsx'
@@ -96,7 +95,7 @@ function CreditsSection({ billing }: { billing: Billing }) {
           ))}
         </div>
       )}
-      {pay.error && <Notice tone="problem">{messageFor(pay.error)}</Notice>}
+      <ErrorNotice error={pay.error} />
     </Section>
   )
 }
@@ -114,7 +113,7 @@ function MoreStorage({ billing }: { billing: Billing }) {
       >
         {formatBytes(bytes)} for {price} per month
       </Button>
-      {pay.error && <Notice tone="problem">{messageFor(pay.error)}</Notice>}
+      <ErrorNotice error={pay.error} />
     </Section>
   )
 }

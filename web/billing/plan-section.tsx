@@ -3,11 +3,10 @@ import { useState } from 'react'
 import type { Billing, Subscription } from '../../src/features/payments/billing/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
 import { refresh } from '../api/query-client.ts'
-import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
-import { AskDialog } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { ErrorNotice, Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { billingPageQuery, type ChangeOrder, changeSubscription, untilConfirmed, usePay } from './billing-api.ts'
 
@@ -34,7 +33,7 @@ export function PlanSection({ billing }: { billing: Billing }) {
       }
     >
       {change.data && <Notice tone="good">{change.data.message}</Notice>}
-      {error && <Notice tone="problem">{messageFor(error)}</Notice>}
+      <ErrorNotice error={error} />
       {billing.subscriptions.map((subscription) => (
         <SubscriptionLine
           key={subscription.id}
@@ -56,7 +55,7 @@ export function PlanSection({ billing }: { billing: Billing }) {
         ))}
       </ul>
       {asked !== null && (
-        <AskDialog
+        <ConfirmDialog
           title={`Change to ${billing.plans[asked]?.name ?? asked}?`}
           lead={`The plan costs £${billing.plans[asked]?.price} per month. The difference for the rest of this month is charged or credited on your next invoice.`}
           verb="Change plan"

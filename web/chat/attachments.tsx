@@ -108,9 +108,12 @@ export function AttachButton({ isDisabled, onChoose }: { isDisabled: boolean; on
           event.target.value = ''
         }}
       />
-      <IconButton label="Attach files" disabled={isDisabled} onClick={() => inputRef.current?.click()}>
-        <Paperclip aria-hidden className="size-4" />
-      </IconButton>
+      <IconButton
+        Icon={Paperclip}
+        label="Attach files"
+        disabled={isDisabled}
+        onClick={() => inputRef.current?.click()}
+      />
     </>
   )
 }

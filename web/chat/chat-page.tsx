@@ -117,8 +117,7 @@ function Blocked({ agent, change }: { agent: WebAgent; change: Change }) {
         {agent.status === 'error' && !change.isPending && <ErrorReason agentId={agent.id} />}
       </span>
       {canStart && (
-        <Button look="primary" isPending={change.isPending} onClick={() => change.mutate(verb)}>
-          {!change.isPending && <Play aria-hidden className="size-3.5" />}
+        <Button Icon={Play} look="primary" isPending={change.isPending} onClick={() => change.mutate(verb)}>
           {verb === 'start' ? 'Start' : 'Restart'}
         </Button>
       )}

@@ -114,8 +114,7 @@ function SendOrStop({ isBusy, canSend, onStop }: { isBusy: boolean; canSend: boo
     )
   }
   return (
-    <Button type="submit" look="primary" disabled={!canSend}>
-      <ArrowUp aria-hidden className="size-4" />
+    <Button Icon={ArrowUp} type="submit" look="primary" disabled={!canSend}>
       Send
     </Button>
   )

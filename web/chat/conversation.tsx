@@ -153,8 +153,11 @@ function Messages({ agent, sessionId, target, canWrite, turn, ways, onRetry, onC
         </div>
       </section>
       {isAway && (
-        <Button className="absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lifted" onClick={jumpToEnd}>
-          <ArrowDown aria-hidden className="size-4" />
+        <Button
+          Icon={ArrowDown}
+          className="absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lifted"
+          onClick={jumpToEnd}
+        >
           Latest
         </Button>
       )}

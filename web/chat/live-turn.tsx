@@ -62,13 +62,11 @@ export function LiveTurn({ turn, agentId, agentName, canRetry, onRetry, onContin
           )}
           <div className="flex flex-wrap gap-2">
             {isInterrupted && (
-              <Button look="primary" disabled={!canRetry} onClick={onContinue}>
-                <Play aria-hidden className="size-4" />
+              <Button Icon={Play} look="primary" disabled={!canRetry} onClick={onContinue}>
                 Continue
               </Button>
             )}
-            <Button disabled={!canRetry} onClick={onRetry}>
-              <RotateCw aria-hidden className="size-4" />
+            <Button Icon={RotateCw} disabled={!canRetry} onClick={onRetry}>
               Retry
             </Button>
           </div>
@@ -119,8 +117,7 @@ function Silence({ turn, agentId, agentName, onRetry }: SilenceProps) {
         {(silence === 'felt' || silence === 'long') && `${agentName} is taking longer than usual.`}
       </p>
       {silence === 'long' && turn.id !== null && (
-        <Button onClick={onRetry}>
-          <RotateCw aria-hidden className="size-4" />
+        <Button Icon={RotateCw} onClick={onRetry}>
           Retry
         </Button>
       )}

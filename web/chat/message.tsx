@@ -132,15 +132,14 @@ function MessageActions({ message, onRetry, onEdit }: MessageActionsProps) {
   return (
     <div className="flex flex-wrap items-center gap-x-1 opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 [@media(hover:none)]:opacity-100">
       <CopyMessage text={message.content} />
-      {onEdit && (
-        <IconButton label="Edit message" className="size-8" onClick={onEdit}>
-          <Pencil aria-hidden className="size-3.5" />
-        </IconButton>
-      )}
+      {onEdit && <IconButton Icon={Pencil} label="Edit message" className="size-8" onClick={onEdit} />}
       {onRetry && (
-        <IconButton label={message.sender === 'user' ? 'Ask again' : 'Regenerate'} className="size-8" onClick={onRetry}>
-          <RotateCw aria-hidden className="size-3.5" />
-        </IconButton>
+        <IconButton
+          Icon={RotateCw}
+          label={message.sender === 'user' ? 'Ask again' : 'Regenerate'}
+          className="size-8"
+          onClick={onRetry}
+        />
       )}
       {message.turn && <Figures turn={message.turn} />}
     </div>
@@ -152,9 +151,12 @@ function CopyMessage({ text }: { text: string }) {
   const Icon = isCopied ? Check : Copy
   return (
     <>
-      <IconButton label="Copy message" className="size-8" onClick={() => void copyText(text).then(setCopied)}>
-        <Icon aria-hidden className="size-3.5" />
-      </IconButton>
+      <IconButton
+        Icon={Icon}
+        label="Copy message"
+        className="size-8"
+        onClick={() => void copyText(text).then(setCopied)}
+      />
       <span role="status" className={isCopied === false ? 'text-xs text-bad' : 'sr-only'}>
         {isCopied === null ? '' : isCopied ? 'Copied' : 'Select and copy it'}
       </span>
@@ -224,13 +226,11 @@ export const MessageRows = memo(function MessageRows({ messages, agentName, targ
       {question && ways && last && last.status !== 'sent' && (
         <li className="flex flex-wrap gap-2">
           {last.turn?.errorCode === INTERRUPTED && (
-            <Button look="primary" onClick={ways.onContinue}>
-              <Play aria-hidden className="size-4" />
+            <Button Icon={Play} look="primary" onClick={ways.onContinue}>
               Continue
             </Button>
           )}
-          <Button onClick={() => ways.onResend(question, question.content)}>
-            <RotateCw aria-hidden className="size-4" />
+          <Button Icon={RotateCw} onClick={() => ways.onResend(question, question.content)}>
             Retry
           </Button>
         </li>

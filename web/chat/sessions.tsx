@@ -7,9 +7,9 @@ import { refresh } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { Button, FormButtons, IconButton } from '../ui/button.tsx'
 import { TextArea, TextField } from '../ui/field.tsx'
-import { AskDialog } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { ErrorNotice } from '../ui/notice.tsx'
 import { createSession, deleteSession, instructSession, renameSession, searchQuery, sessionsQuery } from './chat-api.ts'
 
 /** Messages outside of sessions, such as those sent by programs. */
@@ -44,16 +44,20 @@ export function Sessions({ agentId, sessionId, onChoose }: SessionsProps) {
   return (
     <div className="mx-auto w-full max-w-3xl px-4 sm:px-8">
       <div className="-ml-3 flex items-center justify-between gap-2 py-2 sm:justify-start">
-        <Button look="ghost" aria-expanded={isOpen} aria-controls={panelId} onClick={() => setOpen(!isOpen)}>
-          <MessagesSquare aria-hidden className="size-4" />
+        <Button
+          Icon={MessagesSquare}
+          look="ghost"
+          aria-expanded={isOpen}
+          aria-controls={panelId}
+          onClick={() => setOpen(!isOpen)}
+        >
           <span className="max-w-56 truncate">{sessionId === null ? MAIN_TITLE : (current?.title ?? NEW_TITLE)}</span>
         </Button>
-        <Button isPending={creating.isPending} onClick={() => creating.mutate()}>
-          <Plus aria-hidden className="size-4" />
+        <Button Icon={Plus} isPending={creating.isPending} onClick={() => creating.mutate()}>
           <span className="max-sm:sr-only">New conversation</span>
         </Button>
       </div>
-      {creating.error && <Notice tone="problem">{messageFor(creating.error)}</Notice>}
+      <ErrorNotice error={creating.error} />
       {isOpen && (
         <section
           id={panelId}
@@ -61,7 +65,7 @@ export function Sessions({ agentId, sessionId, onChoose }: SessionsProps) {
           className="mb-2 grid max-h-96 grid-cols-1 gap-3 overflow-y-auto rounded-lg border border-line p-3"
         >
           <SearchSection agentId={agentId} onChoose={choose} />
-          {sessions.error && <Notice tone="problem">{messageFor(sessions.error)}</Notice>}
+          <ErrorNotice error={sessions.error} />
           <ul aria-label="Conversations" className="grid grid-cols-1 gap-1">
             <li>
               <ChooseButton isCurrent={sessionId === null} onClick={() => choose(null)}>
@@ -128,25 +132,19 @@ function SessionRow({ session, isCurrent, onChoose, onChanged, onDeleted }: Sess
           <Moment at={session.lastActivity} as="distance" />
         </span>
       </ChooseButton>
-      <IconButton label={`Rename ${title}`} onClick={() => setTask('rename')}>
-        <Pencil aria-hidden className="size-4" />
-      </IconButton>
+      <IconButton Icon={Pencil} label={`Rename ${title}`} onClick={() => setTask('rename')} />
       {session.platform === 'web' && (
         <IconButton label={`Instructions for ${title}`} onClick={() => setTask('instruct')}>
           <ScrollText aria-hidden className={session.instructions === null ? 'size-4' : 'size-4 text-accent'} />
         </IconButton>
       )}
-      <IconButton label={`Delete ${title}`} onClick={() => setTask('delete')}>
-        <Trash2 aria-hidden className="size-4" />
-      </IconButton>
+      <IconButton Icon={Trash2} label={`Delete ${title}`} onClick={() => setTask('delete')} />
       {task === 'delete' && (
-        <AskDialog
+        <ConfirmDialog
           title={`Delete ${title}?`}
           lead="All messages in this conversation are deleted, and the agent no longer remembers them."
           verb="Delete conversation"
-          isPending={deleting.isPending}
-          error={deleting.error}
-          onConfirm={() => deleting.mutate()}
+          action={deleting}
           onClose={() => setTask(null)}
         />
       )}
@@ -239,7 +237,7 @@ function SearchSection({ agentId, onChoose }: { agentId: string; onChoose: Choos
         value={text}
         onChange={(event) => setText(event.target.value)}
       />
-      {search.error && <Notice tone="problem">{messageFor(search.error)}</Notice>}
+      <ErrorNotice error={search.error} />
       {q !== '' && found?.length === 0 && <p className="text-sm text-muted">No results</p>}
       {q !== '' && found && (
         <ul aria-label="Search results" className="grid grid-cols-1 gap-1 empty:hidden">

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { TextField } from '../ui/field.tsx'
-import { AskDialog } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { joinPath, type useFiles } from './use-files.ts'
 
 export type Chosen = { path: string; type: 'file' | 'folder' }
@@ -53,7 +53,7 @@ export function FileDialogs({ asking, chosen, files, folder, onOpen, onClose }: 
     )
   }
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Delete ${chosen.path}?`}
       lead={
         chosen.type === 'file'
@@ -61,8 +61,6 @@ export function FileDialogs({ asking, chosen, files, folder, onOpen, onClose }: 
           : 'Everything in the folder is deleted. This cannot be undone.'
       }
       verb="Delete"
-      isPending={false}
-      error={null}
       onConfirm={() => {
         files.remove(chosen.path, chosen.type, show(''))
         onClose()
@@ -91,16 +89,7 @@ function NameDialog({ title, lead, verb, initial, onConfirm, onClose }: NameDial
     onClose()
   }
   return (
-    <AskDialog
-      title={title}
-      lead={lead}
-      verb={verb}
-      look="primary"
-      isPending={false}
-      error={null}
-      onConfirm={confirm}
-      onClose={onClose}
-    >
+    <ConfirmDialog title={title} lead={lead} verb={verb} look="primary" onConfirm={confirm} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -112,12 +101,11 @@ function NameDialog({ title, lead, verb, initial, onConfirm, onClose }: NameDial
           value={path}
           error={error}
           autoCapitalize="none"
-          autoComplete="off"
           spellCheck={false}
           autoFocus
           onChange={({ target }) => setPath(target.value)}
         />
       </form>
-    </AskDialog>
+    </ConfirmDialog>
   )
 }

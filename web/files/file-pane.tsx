@@ -4,11 +4,11 @@ import { createTwoFilesPatch } from 'diff'
 import { ArrowLeft, Download, FileDiff, Save } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { queryClient, refresh } from '../api/query-client.ts'
-import { ApiError, hasCode, messageFor } from '../api/request.ts'
+import { ApiError, hasCode } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button, buttonClass, IconButton } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 import { changesQuery, downloadPath, fileQuery, filesKey, type OpenedFile, writeText } from './files-api.ts'
 import { Patch } from './git-section.tsx'
 
@@ -75,12 +75,10 @@ function Editing({ agentId, file, line, isGitRepo, onClose }: EditingProps) {
   return (
     <>
       <PaneHead agentId={agentId} path={file.path} isDirty={isDirty} onClose={onClose}>
-        <Button aria-pressed={isComparing} look="ghost" onClick={() => setComparing(!isComparing)}>
-          <FileDiff aria-hidden className="size-4" />
+        <Button Icon={FileDiff} aria-pressed={isComparing} look="ghost" onClick={() => setComparing(!isComparing)}>
           Compare
         </Button>
-        <Button look="primary" isPending={saving.isPending} disabled={!isDirty} onClick={save}>
-          {!saving.isPending && <Save aria-hidden className="size-4" />}
+        <Button Icon={Save} look="primary" isPending={saving.isPending} disabled={!isDirty} onClick={save}>
           Save
         </Button>
       </PaneHead>
@@ -94,9 +92,7 @@ function Editing({ agentId, file, line, isGitRepo, onClose }: EditingProps) {
       )}
       {saving.error && !hasCode(saving.error, 'FILE_CHANGED') && (
         <div className="p-3">
-          <Notice tone="problem" title={`Could not save ${file.path}`}>
-            {messageFor(saving.error)}
-          </Notice>
+          <ErrorNotice title={`Could not save ${file.path}`} error={saving.error} />
         </div>
       )}
       {isComparing ? (
@@ -165,9 +161,7 @@ type PaneHeadProps = {
 function PaneHead({ agentId, path, isDirty = false, onClose, children }: PaneHeadProps) {
   return (
     <div className="flex flex-wrap items-center gap-2 border-b border-line px-3 py-2">
-      <IconButton label="Back to files" className="lg:hidden" onClick={onClose}>
-        <ArrowLeft aria-hidden className="size-4.5" />
-      </IconButton>
+      <IconButton Icon={ArrowLeft} label="Back to files" className="lg:hidden" onClick={onClose} />
       <h2 className="min-w-32 flex-1 truncate font-mono text-sm" title={path}>
         {path}
       </h2>

@@ -37,15 +37,13 @@ export function FileTools({ text, onText, chosen, files, folder, onAsk }: FileTo
         />
       </div>
       <div className="flex items-center gap-1">
-        <IconButton label="New file" onClick={() => onAsk('file')}>
-          <FilePlus aria-hidden className="size-4.5" />
-        </IconButton>
-        <IconButton label="New folder" onClick={() => onAsk('folder')}>
-          <FolderPlus aria-hidden className="size-4.5" />
-        </IconButton>
-        <IconButton label={`Upload to ${folder || 'the root folder'}`} onClick={() => inputRef.current?.click()}>
-          <Upload aria-hidden className="size-4.5" />
-        </IconButton>
+        <IconButton Icon={FilePlus} label="New file" onClick={() => onAsk('file')} />
+        <IconButton Icon={FolderPlus} label="New folder" onClick={() => onAsk('folder')} />
+        <IconButton
+          Icon={Upload}
+          label={`Upload to ${folder || 'the root folder'}`}
+          onClick={() => inputRef.current?.click()}
+        />
         <input
           ref={inputRef}
           type="file"
@@ -62,13 +60,7 @@ export function FileTools({ text, onText, chosen, files, folder, onAsk }: FileTo
           {files.isPending ? 'Working…' : folder && `in ${folder}`}
         </span>
         {chosen && (
-          <Menu
-            trigger={
-              <IconButton label={`Actions for ${chosen.path}`}>
-                <Ellipsis aria-hidden className="size-4.5" />
-              </IconButton>
-            }
-          >
+          <Menu trigger={<IconButton Icon={Ellipsis} label={`Actions for ${chosen.path}`} />}>
             <MenuItem Icon={Pencil} onSelect={() => onAsk('rename')}>
               Rename or move
             </MenuItem>

@@ -4,10 +4,9 @@ import { type SyntheticEvent, useState } from 'react'
 import type { z } from 'zod'
 import type { GitStatus } from '../../src/features/web-tools/browse/schemas.ts'
 import { refresh } from '../api/query-client.ts'
-import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Notice, Skeleton } from '../ui/notice.tsx'
 import { commitAll, describeStatus, filesKey, historyQuery, startHistory, statusQuery } from './files-api.ts'
 
 type Status = z.infer<typeof GitStatus>
@@ -38,15 +37,10 @@ function NoRepository({ agentId }: { agentId: string }) {
   return (
     <>
       <p className="text-sm text-muted">No Git repository yet. Start version history to see and commit changes.</p>
-      <Button isPending={start.isPending} onClick={() => start.mutate()}>
-        {!start.isPending && <GitBranch aria-hidden className="size-4" />}
+      <Button Icon={GitBranch} isPending={start.isPending} onClick={() => start.mutate()}>
         Start version history
       </Button>
-      {start.error && (
-        <Notice tone="problem" title="Could not start version history">
-          {messageFor(start.error)}
-        </Notice>
-      )}
+      <ErrorNotice title="Could not start version history" error={start.error} />
     </>
   )
 }
@@ -105,16 +99,11 @@ function CommitBar({ agentId, count, remote }: CommitBarProps) {
         onChange={({ target }) => setMessage(target.value)}
         className="min-h-9 w-full rounded-md border border-edge bg-surface px-3 text-base text-ink placeholder:text-muted disabled:opacity-60 sm:text-sm"
       />
-      <Button type="submit" isPending={commit.isPending} disabled={count === 0}>
-        {!commit.isPending && <GitCommitHorizontal aria-hidden className="size-4" />}
+      <Button Icon={GitCommitHorizontal} type="submit" isPending={commit.isPending} disabled={count === 0}>
         {count === 0 ? 'Commit' : `Commit ${count} ${count === 1 ? 'change' : 'changes'}`}
         {remote && ' and push'}
       </Button>
-      {commit.error && (
-        <Notice tone="problem" title="Commit failed">
-          {messageFor(commit.error)}
-        </Notice>
-      )}
+      <ErrorNotice title="Commit failed" error={commit.error} />
       {commit.data && <Notice tone={commit.data.pushed || !remote ? 'good' : 'warning'}>{commit.data.message}</Notice>}
     </form>
   )

@@ -7,7 +7,7 @@ import { refresh } from '../api/query-client.ts'
 import { messageFor } from '../api/request.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
-import { AskDialog } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { changeFleet, fleetKey, setLabels } from './fleet-api.ts'
 
@@ -63,13 +63,11 @@ export function BulkBar({ chosen, total, onChooseAll, onClear }: BulkBarProps) {
             </Button>
           )}
           {gentle.map(({ verb, label, Icon }) => (
-            <Button key={verb} isPending={change.isPending} onClick={() => order(verb)}>
-              {!change.isPending && <Icon aria-hidden className="size-3.5" />}
+            <Button Icon={Icon} key={verb} isPending={change.isPending} onClick={() => order(verb)}>
               {label}
             </Button>
           ))}
-          <Button isPending={change.isPending} onClick={() => setDeleting(true)} className="text-bad!">
-            {!change.isPending && <Trash2 aria-hidden className="size-3.5" />}
+          <Button Icon={Trash2} isPending={change.isPending} onClick={() => setDeleting(true)} className="text-bad!">
             Delete
           </Button>
           <IconButton label="Clear selection" onClick={onClear}>
@@ -134,25 +132,22 @@ function DeleteChosenDialog({ agents, onConfirm, onClose }: DeleteChosenProps) {
   const [isWrong, setWrong] = useState(false)
   const word = `delete ${agents}`
   return (
-    <AskDialog
+    <ConfirmDialog
       title={agents === 1 ? 'Delete the selected agent?' : `Delete ${agents} agents?`}
       lead="Stops the agents and permanently deletes their files and conversations. Cost records are kept."
       verb="Delete"
-      isPending={false}
-      error={null}
       onConfirm={() => (typed.trim().toLowerCase() === word ? onConfirm() : setWrong(true))}
       onClose={onClose}
     >
       <TextField
         label={`Type “${word}” to confirm`}
         value={typed}
-        autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}
         onChange={(event) => setTyped(event.target.value)}
         error={isWrong ? `Enter “${word}”.` : undefined}
       />
-    </AskDialog>
+    </ConfirmDialog>
   )
 }
 
@@ -205,24 +200,21 @@ export function LabelsDialog({ agent, onClose }: { agent: FleetAgent; onClose: (
     },
   })
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Labels of ${agent.name}`}
       lead="Labels to group and filter agents by, such as a customer or a region."
       verb="Save labels"
       look="primary"
-      isPending={saving.isPending}
-      error={saving.error}
-      onConfirm={() => saving.mutate()}
+      action={saving}
       onClose={onClose}
     >
       <TextField
         label="Labels"
         value={words}
         onChange={(event) => setWords(event.target.value)}
-        autoComplete="off"
         placeholder="shop, europe"
         hint="Separated by commas, up to ten."
       />
-    </AskDialog>
+    </ConfirmDialog>
   )
 }

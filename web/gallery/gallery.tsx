@@ -10,7 +10,7 @@ import { CheckField, PasswordField, SelectField, TextArea, TextField } from '../
 import { Pills, SearchField, SortChoice } from '../ui/filters.tsx'
 import { LimitBar } from '../ui/limit-bar.tsx'
 import { Menu, MenuChoices, MenuItem } from '../ui/menu.tsx'
-import { AskDialog } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { cellClass, Empty, Fact, Facts, Panel, Section, TableFrame } from '../ui/panel.tsx'
@@ -61,9 +61,7 @@ function Buttons() {
         <Button disabled title="Already running">
           Disabled
         </Button>
-        <IconButton label="Delete">
-          <Trash2 aria-hidden className="size-4.5" />
-        </IconButton>
+        <IconButton Icon={Trash2} label="Delete" />
         <CopyButton text="copied" what="word" />
       </Row>
     </Section>
@@ -74,9 +72,9 @@ function Fields() {
   return (
     <Section title="Fields" lead="Each field has its label above and its error below.">
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
-        <TextField label="Name" hint="Only you can see it." autoComplete="off" />
-        <TextField label="Email" error="Enter a valid email address." defaultValue="ada" autoComplete="off" />
-        <PasswordField label="Password" autoComplete="off" />
+        <TextField label="Name" hint="Only you can see it." />
+        <TextField label="Email" error="Enter a valid email address." defaultValue="ada" />
+        <PasswordField label="Password" />
         <SelectField label="Expires">
           <option>In 30 days</option>
           <option>Never</option>
@@ -202,12 +200,10 @@ function Overlays() {
         </Menu>
       </Row>
       {isAsking && (
-        <AskDialog
+        <ConfirmDialog
           title="Delete Lovelace?"
           lead="Permanently deletes its files."
           verb="Delete"
-          isPending={false}
-          error={null}
           onConfirm={() => setAsking(false)}
           onClose={() => setAsking(false)}
         />

@@ -4,7 +4,7 @@ import type { Key } from '../../src/features/accounts/keys/schemas.ts'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { SelectField } from '../ui/field.tsx'
-import { AskDialog } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { KeyExamples } from './key-examples.tsx'
 import { deleteKey, keysQuery, rotateKey } from './keys-api.ts'
@@ -28,7 +28,7 @@ export function RotateKeyDialog({
     },
   })
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Rotate ${apiKey.name}?`}
       lead="Creates a new key with the same permissions. It is shown only once."
       verb="Rotate key"
@@ -45,7 +45,7 @@ export function RotateKeyDialog({
         <option value="24">In 1 day</option>
         <option value="168">In 1 week</option>
       </SelectField>
-    </AskDialog>
+    </ConfirmDialog>
   )
 }
 
@@ -65,7 +65,7 @@ export function DeleteKeyDialog({
     },
   })
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Delete ${apiKey.name}?`}
       lead="Requests with this key are rejected from now on. To block it temporarily, disable it instead."
       verb="Delete key"

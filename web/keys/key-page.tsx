@@ -6,11 +6,10 @@ import { z } from 'zod'
 import { type Key, Limits } from '../../src/features/accounts/keys/schemas.ts'
 import { ApiError, messageFor } from '../api/request.ts'
 import { Requests } from '../cost/requests.tsx'
-import { SectionForm } from '../settings/form-notice.tsx'
 import { Page } from '../shell/page.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { TextArea } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
@@ -163,7 +162,7 @@ export function KeyLimits({ apiKey }: { apiKey: Key }) {
   )
   return (
     <Section title="Limits" lead={describeForm(isForMore, scopes.length === 0)}>
-      <SectionForm form={form} action="Save limits">
+      <Form form={form} verb="Save limits">
         <LimitFields errors={form.problem?.fields ?? {}} limits={limits} isForMore={isForMore} />
         {!isForMore && (
           <TextArea
@@ -178,7 +177,7 @@ export function KeyLimits({ apiKey }: { apiKey: Key }) {
           />
         )}
         {form.isDone && <Notice tone="good">Saved. Applies from the next call.</Notice>}
-      </SectionForm>
+      </Form>
     </Section>
   )
 }

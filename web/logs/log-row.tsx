@@ -92,8 +92,7 @@ function Unfolded({ row, search, onLink }: UnfoldedProps) {
         ))}
       </dl>
       <div className="flex flex-wrap gap-2 font-sans">
-        <Button onClick={() => onLink(row.id)}>
-          <Link2 aria-hidden className="size-4" />
+        <Button Icon={Link2} onClick={() => onLink(row.id)}>
           Link to this line
         </Button>
         <CopyButton text={row.text} what="line" />

@@ -69,11 +69,11 @@ export function LogTools({ filter, onFilter, isPaused, onPause, download }: LogT
         {isPaused ? 'Follow' : 'Pause'}
       </Button>
       <Button
+        Icon={Download}
         isPending={download.isPending}
         className="max-sm:basis-[calc(50%-0.25rem)]"
         onClick={() => download.mutate()}
       >
-        {!download.isPending && <Download aria-hidden className="size-3.5" />}
         Download
       </Button>
     </div>

@@ -3,11 +3,10 @@ import { ArrowDown } from 'lucide-react'
 import { useCallback, useDeferredValue, useMemo, useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { AgentFrame } from '../agent/agent-frame.tsx'
-import { messageFor } from '../api/request.ts'
 import { type LineSearch, toLineSearch, toLogFilter } from '../routes/searches.ts'
 import { Button } from '../ui/button.tsx'
 import { copyText } from '../ui/copy-button.tsx'
-import { LoadProblem, Notice } from '../ui/notice.tsx'
+import { ErrorNotice, LoadProblem, Notice } from '../ui/notice.tsx'
 import { type LogConnection, useDownloadLog, useLiveLog, useOlderLog } from './live-log.ts'
 import { LogHistogram } from './log-histogram.tsx'
 import { filterRows, type LogFilter, type LogRow, MAX_LINES } from './log-lines.ts'
@@ -65,13 +64,13 @@ function Logs({ agent }: { agent: WebAgent }) {
         footer={(jumpToEnd, isAway) =>
           (isAway || (isPaused && live.waiting > 0)) && (
             <Button
+              Icon={ArrowDown}
               className="absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lifted"
               onClick={() => {
                 jumpToEnd()
                 setPaused(false)
               }}
             >
-              <ArrowDown aria-hidden className="size-4" />
               {live.waiting > 0 ? `${count.format(live.waiting)} new` : 'Latest'}
             </Button>
           )
@@ -165,11 +164,7 @@ function Remarks({ log, live, shown, download, isLinkGone }: RemarksProps) {
     <div className="grid gap-2 px-3 font-sans text-sm not-empty:py-2 sm:px-6">
       {live.error !== null && <LoadProblem what="log" error={live.error} onRetry={live.again} />}
       {older.error && <LoadProblem what="older lines" error={older.error} onRetry={older.again} />}
-      {download !== null && (
-        <Notice tone="problem" title="Download failed">
-          {messageFor(download)}
-        </Notice>
-      )}
+      <ErrorNotice title="Download failed" error={download} />
       {isLinkGone && <Notice tone="warning">The linked line is no longer stored.</Notice>}
       {older.isReading && (
         <p role="status" className="text-muted">

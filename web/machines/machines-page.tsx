@@ -4,16 +4,16 @@ import { useState } from 'react'
 import { z } from 'zod'
 import { BackendAddress, type Installation, Installations } from '../../src/features/agents/installations/schemas.ts'
 import { queryClient } from '../api/query-client.ts'
-import { api, inPath, messageFor, request } from '../api/request.ts'
+import { api, inPath, request } from '../api/request.ts'
 import { createKey } from '../keys/keys-api.ts'
 import { SettingsFrame } from '../settings/settings-frame.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { AskDialog, focusHeading } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 
 /** Page `/settings/machines`. */
@@ -94,15 +94,12 @@ function ForgetDialog({ id, name, onClose }: { id: string; name: string; onClose
       queryClient.setQueryData(machinesQuery.queryKey, (machines) => machines?.filter((machine) => machine.id !== id)),
   })
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Remove ${name}?`}
       lead="Removes the machine from this list. A running machine registers again; to block it, delete its API key."
       verb="Remove machine"
-      isPending={removal.isPending}
-      error={removal.error}
-      onConfirm={() => removal.mutate()}
+      action={removal}
       onClose={onClose}
-      onCloseFocus={focusHeading}
     />
   )
 }
@@ -132,18 +129,14 @@ export function AddMachine() {
               Creates an API key with full access to agents and models, and shows the command. Delete the key under API
               keys when you remove the machine.
             </p>
-            {making.error && (
-              <Notice tone="problem" title="Could not create the key">
-                {messageFor(making.error)}
-              </Notice>
-            )}
+            <ErrorNotice title="Could not create the key" error={making.error} />
             <Button
+              Icon={Plus}
               className="justify-self-start"
               isPending={making.isPending}
               disabled={!known}
               onClick={() => making.mutate()}
             >
-              {!making.isPending && <Plus aria-hidden className="size-4" />}
               Add machine
             </Button>
           </>

@@ -13,10 +13,10 @@ import { Badge } from '../ui/badge.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
-import { AskDialog, focusHeading } from '../ui/modal.tsx'
+import { Form, useForm } from '../ui/form.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { ErrorNotice, Notice } from '../ui/notice.tsx'
 import { Empty, Section } from '../ui/panel.tsx'
 import { createStream, deleteStream, liveQuery, ownStreamsQuery } from './media-api.ts'
 import { MediaFrame, WhereSetUp } from './media-frame.tsx'
@@ -113,35 +113,26 @@ function NewStream({ onCreated }: { onCreated: (created: z.infer<typeof CreatedS
     onSuccess: onCreated,
     onSettled: () => refresh(ownStreamsQuery),
   })
-  const form = useForm(
-    CreateStreamRequest,
-    async (stream) => void (await creation.mutateAsync(stream)),
-    () => null,
-  )
-  const { fields = {}, form: problem } = form.problem ?? {}
+  const form = useForm(CreateStreamRequest, async (stream) => void (await creation.mutateAsync(stream)))
   return (
-    <form ref={form.formRef} onSubmit={form.onSubmit} noValidate className="grid grid-cols-1 gap-4">
+    <Form
+      form={form}
+      notice={
+        form.problem?.form ? <ErrorNotice title="Could not create the stream" error={form.problem.cause} /> : undefined
+      }
+      verb="Create stream"
+    >
       <div className="grid grid-cols-1 items-start gap-4 sm:grid-cols-2">
         <TextField
           label="Wallet"
           name="wallet"
           hint="A wallet you signed in with."
           placeholder="0x…"
-          autoComplete="off"
           spellCheck={false}
-          error={fields.wallet}
         />
-        <TextField label="Stream name" name="name" maxLength={100} autoComplete="off" error={fields.name} />
+        <TextField label="Stream name" name="name" maxLength={100} />
       </div>
-      {problem && (
-        <Notice tone="problem" title="Could not create the stream">
-          {problem}
-        </Notice>
-      )}
-      <Button type="submit" className="justify-self-start" isPending={form.isPending}>
-        Create stream
-      </Button>
-    </form>
+    </Form>
   )
 }
 
@@ -226,15 +217,12 @@ function DeleteDialog({ stream: { id, name }, onClose }: { stream: OwnStream; on
     onSettled: () => Promise.all([ownStreamsQuery, liveQuery].map(({ queryKey }) => refresh({ queryKey }))),
   })
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Delete ${name}?`}
       lead="Its key stops working and listeners are disconnected."
       verb="Delete"
-      isPending={removal.isPending}
-      error={removal.error}
-      onConfirm={() => removal.mutate()}
+      action={removal}
       onClose={onClose}
-      onCloseFocus={focusHeading}
     />
   )
 }

@@ -226,7 +226,6 @@ function VideoTextField({ field: { label, look, placeholder }, value, error, onC
       label={label}
       value={value}
       placeholder={placeholder}
-      autoComplete="off"
       error={error}
       onChange={({ target }) => onChange(target.value)}
     />

@@ -7,18 +7,16 @@ import {
 } from '../../src/features/accounts/notifications/schemas.ts'
 import { LoadingRows, ShowMore } from '../admin/paging.tsx'
 import { queryClient, refresh } from '../api/query-client.ts'
-import { messageFor } from '../api/request.ts'
-import { FormNotice } from '../settings/form-notice.tsx'
 import { SettingsFrame } from '../settings/settings-frame.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { PasswordField, SelectField, TextField } from '../ui/field.tsx'
-import { type FormProblem, useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { AskDialog } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { describeDeliveries } from './descriptions.ts'
 import {
@@ -61,7 +59,7 @@ function PauseSection() {
       lead="Model calls of all your agents are rejected until you resume. Agents keep running and keep their data."
       tone="danger"
     >
-      {change.isError && <Notice tone="problem">{messageFor(change.error)}</Notice>}
+      <ErrorNotice error={change.error} />
       <Button
         className="justify-self-start"
         disabled={!data}
@@ -155,7 +153,7 @@ function ChannelItem({ channel }: { channel: NoticeChannel }) {
       </div>
       {trial.data?.delivered && <Notice tone="good">Test message delivered.</Notice>}
       {trial.data?.delivered === false && <Notice tone="problem">Test failed: the channel {trial.data.error}.</Notice>}
-      {trial.isError && <Notice tone="problem">{messageFor(trial.error)}</Notice>}
+      <ErrorNotice error={trial.error} />
       {isAsking && <RemoveDialog channel={channel} onClose={() => setAsking(false)} />}
     </li>
   )
@@ -168,13 +166,11 @@ function RemoveDialog({ channel: { id, name }, onClose }: { channel: NoticeChann
     onSettled: () => refresh(noticeChannelsQuery),
   })
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Remove ${name}?`}
       lead="The channel receives no more notifications, and its credentials are deleted."
       verb="Remove"
-      isPending={removal.isPending}
-      error={removal.error}
-      onConfirm={() => removal.mutate()}
+      action={removal}
       onClose={onClose}
     />
   )
@@ -193,21 +189,16 @@ const NAMES: Readonly<Record<Kind, string>> = {
 export function ChannelForm() {
   const [kind, setKind] = useState<Kind>('telegram')
   const [secret, setSecret] = useState<string | null>(null)
-  const { formRef, problem, isPending, isDone, onSubmit } = useForm(
-    CreateChannelRequest,
-    async (wish) => {
-      const created = await createChannel(wish)
-      setSecret(created.secret)
-      formRef.current?.reset()
-      setKind('telegram')
-      await refresh(noticeChannelsQuery)
-    },
-    () => null,
-  )
+  const form = useForm(CreateChannelRequest, async (wish) => {
+    const created = await createChannel(wish)
+    setSecret(created.secret)
+    form.formRef.current?.reset()
+    setKind('telegram')
+    await refresh(noticeChannelsQuery)
+  })
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4">
-      <FormNotice problem={problem} />
-      {isDone && (
+    <Form form={form} verb="Test and add" look="primary">
+      {form.isDone && (
         <Notice tone="good" title="Channel added">
           {secret && (
             <>
@@ -229,49 +220,33 @@ export function ChannelForm() {
           </option>
         ))}
       </SelectField>
-      <RecipientFields kind={kind} problem={problem} />
-      <Button type="submit" look="primary" className="justify-self-start" isPending={isPending}>
-        Test and add
-      </Button>
-    </form>
+      <RecipientFields kind={kind} />
+    </Form>
   )
 }
 
-function RecipientFields({ kind, problem }: { kind: Kind; problem: FormProblem | null }) {
-  const field = (name: string) => ({ name, autoComplete: 'off', error: problem?.fields[name] })
+function RecipientFields({ kind }: { kind: Kind }) {
   switch (kind) {
     case 'telegram':
       return (
         <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
-          <PasswordField label="Bot token" {...field('botToken')} hint="From @BotFather." />
-          <TextField
-            label="Chat ID"
-            {...field('chatId')}
-            hint="Your own ID, or the ID of a group that includes the bot."
-          />
+          <PasswordField label="Bot token" name="botToken" hint="From @BotFather." />
+          <TextField label="Chat ID" name="chatId" hint="Your own ID, or the ID of a group that includes the bot." />
         </div>
       )
     case 'discord':
       return (
-        <PasswordField
-          label="Webhook URL"
-          {...field('url')}
-          hint="In Discord: Channel settings → Integrations → Webhooks."
-        />
+        <PasswordField label="Webhook URL" name="url" hint="In Discord: Channel settings → Integrations → Webhooks." />
       )
     case 'ntfy':
       return (
         <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
-          <TextField label="Server" {...field('server')} defaultValue="https://ntfy.sh" />
-          <TextField
-            label="Topic"
-            {...field('topic')}
-            hint="Anyone who knows the topic can read it. Make it hard to guess."
-          />
+          <TextField label="Server" name="server" defaultValue="https://ntfy.sh" />
+          <TextField label="Topic" name="topic" hint="Anyone who knows the topic can read it. Make it hard to guess." />
         </div>
       )
     case 'webhook':
-      return <PasswordField label="URL" {...field('url')} hint="Receives JSON signed according to Standard Webhooks." />
+      return <PasswordField label="URL" name="url" hint="Receives JSON signed according to Standard Webhooks." />
   }
 }
 

@@ -6,7 +6,7 @@ import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { KINDS } from './descriptions.ts'
 import { changeNoticeSettings, noticeSettingsQuery, testChannel } from './notifications-api.ts'
@@ -46,7 +46,7 @@ function MailTest() {
           <p className="wrap-anywhere">{trial.data.error}</p>
         </Notice>
       )}
-      {trial.isError && <Notice tone="problem">{messageFor(trial.error)}</Notice>}
+      <ErrorNotice error={trial.error} />
     </>
   )
 }
@@ -89,7 +89,6 @@ function WishesForm({ settings }: { settings: NoticeSettings }) {
         <TextField
           label="Time zone"
           name="timeZone"
-          autoComplete="off"
           defaultValue={quietHours?.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone}
         />
       </fieldset>

@@ -46,7 +46,6 @@ export function ScheduleField({ when, error, onChange }: ScheduleFieldProps) {
           error={error}
           maxLength={100}
           autoCapitalize="none"
-          autoComplete="off"
           spellCheck={false}
           onChange={({ target }) => onChange({ ...when, cron: target.value })}
         />

@@ -5,16 +5,15 @@ import { type SyntheticEvent, useEffect, useState } from 'react'
 import type { Run, Task } from '../../src/features/conversations/scheduled-tasks/schemas.ts'
 import { AgentFrame } from '../agent/agent-frame.tsx'
 import { refresh } from '../api/query-client.ts'
-import { messageFor } from '../api/request.ts'
 import { runningTurnsQuery } from '../chat/chat-api.ts'
 import { showTurn, type Turn } from '../chat/shown-turn.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import { TextArea, TextField } from '../ui/field.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { AskDialog, focusHeading } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
 import {
   changeTask,
@@ -51,8 +50,7 @@ function Schedule({ agentId }: { agentId: string }) {
         title="Scheduled tasks"
         actions={
           !isAdding && (
-            <Button look="primary" onClick={() => setAdding(true)}>
-              <Plus aria-hidden className="size-4" />
+            <Button Icon={Plus} look="primary" onClick={() => setAdding(true)}>
               New task
             </Button>
           )
@@ -134,11 +132,7 @@ export function TaskForm({ agentId, task, onDone }: TaskFormProps) {
         onChange={({ currentTarget }) => setPrompt(currentTarget.value)}
       />
       <ScheduleField when={when} error={isChecked && !when.cron.trim() ? missing : undefined} onChange={setWhen} />
-      {saving.error && (
-        <Notice tone="problem" title="Could not save the task">
-          {messageFor(saving.error)}
-        </Notice>
-      )}
+      <ErrorNotice title="Could not save the task" error={saving.error} />
       <div className="flex gap-2">
         <Button type="submit" look="primary" isPending={saving.isPending}>
           {task ? 'Save task' : 'Create task'}
@@ -192,26 +186,22 @@ export function TaskRow({ task }: { task: Task }) {
         </div>
         <div className="flex flex-wrap items-center gap-1.5">
           <Button
+            Icon={Play}
             isPending={starting.isPending}
             disabled={runs.data?.some(isUnderWay)}
             onClick={() => starting.mutate()}
           >
-            {!starting.isPending && <Play aria-hidden className="size-3.5" />}
             Run now
           </Button>
           <Button isPending={switching.isPending} onClick={() => switching.mutate()}>
             {task.enabled ? 'Disable' : 'Enable'}
           </Button>
-          <IconButton label={`Edit ${task.name}`} onClick={() => setChanging(true)}>
-            <Pencil aria-hidden className="size-4" />
-          </IconButton>
-          <IconButton label={`Delete ${task.name}`} onClick={() => setAsking(true)}>
-            <Trash2 aria-hidden className="size-4" />
-          </IconButton>
+          <IconButton Icon={Pencil} label={`Edit ${task.name}`} onClick={() => setChanging(true)} />
+          <IconButton Icon={Trash2} label={`Delete ${task.name}`} onClick={() => setAsking(true)} />
         </div>
       </div>
       <p className="line-clamp-2 text-sm break-words">{task.prompt}</p>
-      {problem && <Notice tone="problem">{messageFor(problem)}</Notice>}
+      <ErrorNotice error={problem} />
       {runs.error && !runs.data && <LoadProblem what="runs" error={runs.error} onRetry={runs.refetch} />}
       {runs.data && runs.data.length > 0 && (
         <RunSquares name={task.name} runs={runs.data} shownId={shownId} onShow={setShownId} />
@@ -228,15 +218,12 @@ function DeleteQuestion({ task, onClose }: { task: Task; onClose: () => void }) 
     onSettled: () => refresh(tasksQuery(task.agentId)),
   })
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Delete ${task.name}?`}
       lead="The task no longer runs and its run history is deleted. Messages stay in the conversation."
       verb="Delete task"
-      isPending={removal.isPending}
-      error={removal.error}
-      onConfirm={() => removal.mutate()}
+      action={removal}
       onClose={onClose}
-      onCloseFocus={focusHeading}
     />
   )
 }
@@ -318,11 +305,7 @@ export function RunOutput({ agentId, run }: { agentId: string; run: Run }) {
         {turn && !isOver && turn.toolCalls.length > 0 && `, ${turn.toolCalls.length} tools used`}
       </p>
       {run.error && <p className="text-bad break-words">{run.error}</p>}
-      {reply.error && (
-        <Notice tone="problem" title="Could not load the reply">
-          {messageFor(reply.error)}
-        </Notice>
-      )}
+      <ErrorNotice title="Could not load the reply" error={reply.error} />
       {isOver && reply.isPending && run.messageId !== null && <Skeleton className="h-5 w-3/5" />}
       {text && <p className="max-h-80 overflow-y-auto whitespace-pre-wrap wrap-anywhere">{text}</p>}
       {isOver && run.messageId === null && !run.error && (

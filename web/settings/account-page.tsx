@@ -8,11 +8,10 @@ import { ApiError } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { PasswordField, TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, secretFieldOf, useForm } from '../ui/form.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
-import { FormNotice, secretFieldOf } from './form-notice.tsx'
 import { OwnKeysSection } from './own-keys-section.tsx'
 import { deleteAccount, EXPORT_PATH, referralsQuery } from './settings-api.ts'
 import { SettingsFrame, WithSettings } from './settings-frame.tsx'
@@ -126,7 +125,7 @@ function DeleteForm({ settings, onCancel }: { settings: Settings; onCancel: () =
       'Enter the email of your account.',
     ),
   })
-  const { formRef, problem, isPending, onSubmit } = useForm<DeleteAccountRequest>(
+  const form = useForm<DeleteAccountRequest>(
     confirmed,
     async (body) => {
       await deleteAccount(body)
@@ -136,34 +135,18 @@ function DeleteForm({ settings, onCancel }: { settings: Settings; onCancel: () =
     fieldOf,
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
-      <FormNotice problem={problem} />
-      <TextField
-        label="Type your email to confirm"
-        name="confirm"
-        type="email"
-        autoComplete="off"
-        autoFocus
-        hint={settings.email}
-        error={problem?.fields.confirm}
-      />
-      {settings.hasPassword && (
-        <PasswordField
-          label="Password"
-          name="password"
-          autoComplete="current-password"
-          error={problem?.fields.password}
-        />
-      )}
+    <Form form={form} className="grid max-w-md grid-cols-1 gap-4">
+      <TextField label="Type your email to confirm" name="confirm" type="email" autoFocus hint={settings.email} />
+      {settings.hasPassword && <PasswordField label="Password" name="password" autoComplete="current-password" />}
       <div className="flex flex-wrap gap-2">
-        <Button type="submit" look="danger" isPending={isPending}>
+        <Button type="submit" look="danger" isPending={form.isPending}>
           Permanently delete account
         </Button>
         <Button look="ghost" onClick={onCancel}>
           Cancel
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }
 

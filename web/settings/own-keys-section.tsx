@@ -2,14 +2,12 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
 import { modelsQuery } from '../agents/agents-api.ts'
 import { refresh } from '../api/query-client.ts'
-import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { PasswordField, SelectField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
-import { SectionForm } from './form-notice.tsx'
 import { billingQuery, disableOwnKeys, enableOwnKey } from './settings-api.ts'
 
 const PROVIDERS = [
@@ -51,7 +49,7 @@ function Enabled({ providers }: { providers: string[] }) {
       <p className="text-sm">
         Active: <span className="font-medium">{providers.map(nameOf).join(', ')}</span>
       </p>
-      {removal.isError && <Notice tone="problem">{messageFor(removal.error)}</Notice>}
+      <ErrorNotice error={removal.error} />
       <Button className="justify-self-start" isPending={removal.isPending} onClick={() => removal.mutate()}>
         Remove all
       </Button>
@@ -72,7 +70,7 @@ export function OwnKeyForm({ onEnabled }: { onEnabled?: () => unknown }) {
     () => 'apiKey',
   )
   return (
-    <SectionForm form={form} action="Save key" look="primary">
+    <Form form={form} verb="Save key" look="primary">
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
         <SelectField label="Provider" name="provider">
           {PROVIDERS.map(({ id, name }) => (
@@ -81,9 +79,9 @@ export function OwnKeyForm({ onEnabled }: { onEnabled?: () => unknown }) {
             </option>
           ))}
         </SelectField>
-        <PasswordField label="API key" name="apiKey" autoComplete="off" error={form.problem?.fields.apiKey} />
+        <PasswordField label="API key" name="apiKey" />
       </div>
-    </SectionForm>
+    </Form>
   )
 }
 

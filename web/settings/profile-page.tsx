@@ -6,10 +6,9 @@ import { ApiError, messageFor } from '../api/request.ts'
 import { listZones, ownZone } from '../schedule/zones.ts'
 import { Button } from '../ui/button.tsx'
 import { PasswordField, SelectField, TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, secretFieldOf, useForm } from '../ui/form.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
-import { FormNotice, secretFieldOf } from './form-notice.tsx'
 import { patchSettings, sendVerification, updateSettings } from './settings-api.ts'
 import { SettingsFrame, WithSettings } from './settings-frame.tsx'
 import { StorageSection } from './storage-section.tsx'
@@ -35,16 +34,15 @@ export function ProfilePage() {
 }
 
 function NameSection({ settings }: { settings: Settings }) {
-  const { formRef, problem, isPending, isDone, onSubmit } = useForm(
+  const form = useForm(
     NameForm,
     async (change) => void (await patchSettings(change)),
     (error) => (error instanceof ApiError && error.status === 400 ? 'name' : null),
   )
   return (
     <Section title="Name">
-      <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
-        <FormNotice problem={problem} />
-        {isDone && <Notice tone="good">Name saved.</Notice>}
+      <Form form={form} verb="Save name" className="grid max-w-md grid-cols-1 gap-4">
+        {form.isDone && <Notice tone="good">Name saved.</Notice>}
         <TextField
           label="Name"
           name="name"
@@ -52,12 +50,8 @@ function NameSection({ settings }: { settings: Settings }) {
           maxLength={100}
           defaultValue={settings.name}
           hint="Only you can see it."
-          error={problem?.fields.name}
         />
-        <Button type="submit" className="justify-self-start" isPending={isPending}>
-          Save name
-        </Button>
-      </form>
+      </Form>
     </Section>
   )
 }
@@ -82,31 +76,24 @@ export function EmailSection({ settings }: { settings: Settings }) {
 }
 
 function EmailChange({ settings }: { settings: Settings }) {
-  const { formRef, problem, isPending, isDone, onSubmit } = useForm(
+  const form = useForm(
     EmailForm,
     async (change) => {
       await updateSettings(change)
-      formRef.current?.reset()
+      form.formRef.current?.reset()
     },
     fieldOf,
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
-      <FormNotice problem={problem} />
-      {isDone && !settings.pendingEmail && <Notice tone="good">Your email address is now {settings.email}.</Notice>}
-      <TextField label="New email" name="email" type="email" autoComplete="email" error={problem?.fields.email} />
-      {settings.hasPassword && (
-        <PasswordField
-          label="Current password"
-          name="currentPassword"
-          autoComplete="current-password"
-          error={problem?.fields.currentPassword}
-        />
+    <Form form={form} verb="Change email" className="grid max-w-md grid-cols-1 gap-4">
+      {form.isDone && !settings.pendingEmail && (
+        <Notice tone="good">Your email address is now {settings.email}.</Notice>
       )}
-      <Button type="submit" className="justify-self-start" isPending={isPending}>
-        Change email
-      </Button>
-    </form>
+      <TextField label="New email" name="email" type="email" autoComplete="email" />
+      {settings.hasPassword && (
+        <PasswordField label="Current password" name="currentPassword" autoComplete="current-password" />
+      )}
+    </Form>
   )
 }
 
@@ -157,17 +144,12 @@ function fieldOf(error: unknown): string | null {
 const TimeZoneForm = z.object({ timeZone: z.string() })
 
 export function TimeZoneSection({ settings }: { settings: Settings }) {
-  const { formRef, problem, isPending, isDone, onSubmit } = useForm(
-    TimeZoneForm,
-    async (change) => void (await patchSettings(change)),
-    () => null,
-  )
+  const form = useForm(TimeZoneForm, async (change) => void (await patchSettings(change)))
   const current = settings.timeZone ?? ownZone()
   return (
     <Section title="Time zone" lead="Used for phrases such as “tomorrow at nine” and as the default for new schedules.">
-      <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
-        <FormNotice problem={problem} />
-        {isDone && <Notice tone="good">Time zone saved.</Notice>}
+      <Form form={form} verb="Save time zone" className="grid max-w-md grid-cols-1 gap-4">
+        {form.isDone && <Notice tone="good">Time zone saved.</Notice>}
         <SelectField label="Time zone" name="timeZone" defaultValue={current}>
           {listZones(current).map((zone) => (
             <option key={zone} value={zone}>
@@ -175,10 +157,7 @@ export function TimeZoneSection({ settings }: { settings: Settings }) {
             </option>
           ))}
         </SelectField>
-        <Button type="submit" className="justify-self-start" isPending={isPending}>
-          Save time zone
-        </Button>
-      </form>
+      </Form>
     </Section>
   )
 }

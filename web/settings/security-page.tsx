@@ -5,19 +5,18 @@ import { ChangePasswordRequest } from '../../src/features/accounts/passwords/sch
 import type { SessionList } from '../../src/features/accounts/sessions/schemas.ts'
 import type { Settings } from '../../src/features/accounts/settings/schemas.ts'
 import { refresh } from '../api/query-client.ts'
-import { ApiError, messageFor } from '../api/request.ts'
+import { ApiError } from '../api/request.ts'
 import { keysQuery } from '../keys/keys-api.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { CheckField, PasswordField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { AskDialog } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { deviceName } from './device-name.ts'
-import { FormNotice } from './form-notice.tsx'
 import { changePassword, endOtherSessions, endSession, sessionsQuery, settingsQuery } from './settings-api.ts'
 import { SettingsFrame, WithSettings } from './settings-frame.tsx'
 import { TwoFactorSection } from './two-factor-section.tsx'
@@ -51,11 +50,11 @@ const WithCurrent = WithTick.extend({ currentPassword: z.string().min(1).max(102
 
 export function PasswordSection({ settings }: { settings: Settings }) {
   const keys = useQuery(keysQuery).data?.length ?? 0
-  const { formRef, problem, isPending, isDone, onSubmit } = useForm<ChangePasswordRequest>(
+  const form = useForm<ChangePasswordRequest>(
     settings.hasPassword ? WithCurrent : WithTick,
     async (change) => {
       await changePassword(change)
-      formRef.current?.reset()
+      form.formRef.current?.reset()
       await Promise.all([refresh(settingsQuery), refresh(keysQuery)])
     },
     fieldOf,
@@ -69,25 +68,22 @@ export function PasswordSection({ settings }: { settings: Settings }) {
           : 'This account has no password yet. Set one to sign in with your email.'
       }
     >
-      <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
-        <FormNotice problem={problem} />
-        {isDone && <Notice tone="good">Password changed. All other sessions are signed out.</Notice>}
+      <Form
+        form={form}
+        verb={settings.hasPassword ? 'Change password' : 'Set password'}
+        className="grid max-w-md grid-cols-1 gap-4"
+      >
+        {form.isDone && <Notice tone="good">Password changed. All other sessions are signed out.</Notice>}
         {/* Password managers store the new password under this name. */}
         <input type="text" name="username" autoComplete="username" value={settings.email} readOnly hidden />
         {settings.hasPassword && (
-          <PasswordField
-            label="Current password"
-            name="currentPassword"
-            autoComplete="current-password"
-            error={problem?.fields.currentPassword}
-          />
+          <PasswordField label="Current password" name="currentPassword" autoComplete="current-password" />
         )}
         <PasswordField
           label="New password"
           name="newPassword"
           autoComplete="new-password"
           hint="At least 8 characters."
-          error={problem?.fields.newPassword}
         />
         {keys > 0 && (
           <CheckField
@@ -96,10 +92,7 @@ export function PasswordSection({ settings }: { settings: Settings }) {
             hint="Recommended if someone else may know the password. Requests with revoked keys are rejected."
           />
         )}
-        <Button type="submit" className="justify-self-start" isPending={isPending}>
-          {settings.hasPassword ? 'Change password' : 'Set password'}
-        </Button>
-      </form>
+      </Form>
     </Section>
   )
 }
@@ -171,7 +164,7 @@ function SessionRow({ session }: { session: SessionList['sessions'][number] }) {
           </Button>
         )}
       </div>
-      {ending.isError && <Notice tone="problem">{messageFor(ending.error)}</Notice>}
+      <ErrorNotice error={ending.error} />
     </li>
   )
 }
@@ -183,7 +176,7 @@ function EndOthers() {
     <>
       <Button onClick={() => setAsking(true)}>Sign out all others</Button>
       {isAsking && (
-        <AskDialog
+        <ConfirmDialog
           title="Sign out all other sessions?"
           lead="Only this session stays signed in."
           verb="Sign out all others"

@@ -9,13 +9,12 @@ import {
 } from '../../src/features/accounts/two-factor/schemas.ts'
 import { refresh } from '../api/query-client.ts'
 import { Badge } from '../ui/badge.tsx'
-import { Button, buttonClass, FormButtons } from '../ui/button.tsx'
+import { Button, buttonClass } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { CodeField, PasswordField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, secretFieldOf, useForm } from '../ui/form.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
-import { FormNotice, secretFieldOf } from './form-notice.tsx'
 import { QrPicture } from './qr-picture.tsx'
 import {
   disableTwoFactor,
@@ -81,23 +80,21 @@ function OnActions({ onRenew, onTurnOff }: { onRenew: () => void; onTurnOff: () 
 }
 
 function RecoveryCodesForm(on: { onRenewed: (codes: string[]) => void; onCancel: () => void }) {
-  const { formRef, problem, isPending, onSubmit } = useForm(
+  const form = useForm(
     TwoFactorCodeRequest,
     async ({ code }) => on.onRenewed(await renewRecoveryCodes(code)),
     secretFieldOf('code'),
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
-      <FormNotice problem={problem} />
+    <Form form={form} verb="Create new codes" onCancel={on.onCancel} className="grid max-w-md grid-cols-1 gap-4">
       <p className="text-sm text-muted">New codes replace the old ones.</p>
-      <CodeField label="Code" error={problem?.fields.code} />
-      <FormButtons verb="Create new codes" isPending={isPending} onCancel={on.onCancel} />
-    </form>
+      <CodeField label="Code" />
+    </Form>
   )
 }
 
 function TurnOffForm({ settings, ...on }: { settings: Settings; onDone: () => void; onCancel: () => void }) {
-  const { formRef, problem, isPending, onSubmit } = useForm(
+  const form = useForm(
     TwoFactorDisableRequest,
     async (body) => {
       await disableTwoFactor(body)
@@ -106,19 +103,15 @@ function TurnOffForm({ settings, ...on }: { settings: Settings; onDone: () => vo
     secretFieldOf('password'),
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
-      <FormNotice problem={problem} />
-      {settings.hasPassword && (
-        <PasswordField
-          label="Password"
-          name="password"
-          autoComplete="current-password"
-          error={problem?.fields.password}
-        />
-      )}
-      <CodeField label="Code" error={problem?.fields.code} />
-      <FormButtons verb="Turn off two-factor authentication" isPending={isPending} onCancel={on.onCancel} />
-    </form>
+    <Form
+      form={form}
+      verb="Turn off two-factor authentication"
+      onCancel={on.onCancel}
+      className="grid max-w-md grid-cols-1 gap-4"
+    >
+      {settings.hasPassword && <PasswordField label="Password" name="password" autoComplete="current-password" />}
+      <CodeField label="Code" />
+    </Form>
   )
 }
 
@@ -136,41 +129,32 @@ function TwoFactorSetupSteps({ settings, onEnabled, onCancel }: SetupProps) {
 type BeginProps = { hasPassword: boolean; onBegun: (setup: TwoFactorSetup) => void; onCancel: () => void }
 
 function BeginForm({ hasPassword, onBegun, onCancel }: BeginProps) {
-  const { formRef, problem, isPending, onSubmit } = useForm(
+  const form = useForm(
     TwoFactorSetupRequest,
     async (body) => onBegun(await setUpTwoFactor(body)),
     secretFieldOf('password'),
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
-      <FormNotice problem={problem} />
+    <Form form={form} verb="Continue" onCancel={onCancel} className="grid max-w-md grid-cols-1 gap-4">
       {hasPassword ? (
-        <PasswordField
-          label="Password"
-          name="password"
-          autoComplete="current-password"
-          autoFocus
-          error={problem?.fields.password}
-        />
+        <PasswordField label="Password" name="password" autoComplete="current-password" autoFocus />
       ) : (
         <p>You need an authenticator app on your phone, such as Aegis, Ente Auth or 1Password.</p>
       )}
-      <FormButtons verb="Continue" isPending={isPending} onCancel={onCancel} />
-    </form>
+    </Form>
   )
 }
 
 type EnableProps = { setup: TwoFactorSetup; onEnabled: (recoveryCodes: string[]) => void; onCancel: () => void }
 
 function EnableForm({ setup, onEnabled, onCancel }: EnableProps) {
-  const { formRef, problem, isPending, onSubmit } = useForm(
+  const form = useForm(
     TwoFactorCodeRequest,
     async ({ code }) => onEnabled(await enableTwoFactor(code)),
     secretFieldOf('code'),
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-5">
-      <FormNotice problem={problem} />
+    <Form form={form} verb="Turn on" onCancel={onCancel} className="grid grid-cols-1 gap-5">
       <div className="grid grid-cols-1 gap-3">
         <p className="text-sm font-medium">1. Scan this with your authenticator app</p>
         <QrPicture text={setup.uri} label="QR code" />
@@ -184,10 +168,9 @@ function EnableForm({ setup, onEnabled, onCancel }: EnableProps) {
         </div>
       </div>
       <div className="grid max-w-md grid-cols-1 gap-3">
-        <CodeField label="2. Enter the code from the app" isSixDigits error={problem?.fields.code} />
+        <CodeField label="2. Enter the code from the app" isSixDigits />
       </div>
-      <FormButtons verb="Turn on" isPending={isPending} onCancel={onCancel} />
-    </form>
+    </Form>
   )
 }
 

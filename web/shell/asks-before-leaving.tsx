@@ -1,6 +1,6 @@
 import { useBlocker } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { FORM_REFUSED } from '../ui/form.ts'
+import { FORM_REFUSED } from '../ui/form.tsx'
 
 /** Asks for confirmation when a page or tab with unsaved input is left. */
 export function AsksBeforeLeaving({ className, children }: { className: string; children: ReactNode }) {

@@ -4,13 +4,12 @@ import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { Marketplace, MarketplaceSkill } from '../../src/features/payments/skills/schemas.ts'
 import { queryClient, refresh } from '../api/query-client.ts'
-import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { SelectField, TextArea } from '../ui/field.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { AskDialog, focusHeading } from '../ui/modal.tsx'
-import { Notice, Skeleton } from '../ui/notice.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
+import { ErrorNotice, Skeleton } from '../ui/notice.tsx'
 import {
   deleteSkill,
   enableSkill,
@@ -76,7 +75,7 @@ function Agents({ skill, agents, installed }: SkillRowProps) {
   const pair = (agentId: string): Pair => ({ skillId: skill.id, agentId })
   return (
     <div className="grid grid-cols-1 gap-2">
-      {change.error !== null && <Notice tone="problem">{messageFor(change.error)}</Notice>}
+      <ErrorNotice error={change.error} />
       {installed.map(({ agentId, enabled }) => (
         <div key={agentId} className="flex flex-wrap items-center gap-2 text-sm">
           <span className="min-w-0 break-words">{nameOf(agentId)}</span>
@@ -139,15 +138,12 @@ function DeleteSkillDialog({ skill, onClose }: { skill: MarketplaceSkill; onClos
     onSuccess: () => refresh(marketplaceQuery),
   })
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Delete ${skill.name}?`}
       lead="Removes the skill from all your agents and permanently deletes its SKILL.md."
       verb="Delete skill"
-      isPending={removal.isPending}
-      error={removal.error}
-      onConfirm={() => removal.mutate()}
+      action={removal}
       onClose={onClose}
-      onCloseFocus={focusHeading}
     />
   )
 }
@@ -185,7 +181,7 @@ function UseSkill({ skill }: { skill: MarketplaceSkill }) {
       >
         Run
       </Button>
-      {call.error !== null && <Notice tone="problem">{messageFor(call.error)}</Notice>}
+      <ErrorNotice error={call.error} />
       {call.data && <Answer answer={call.data} />}
     </form>
   )

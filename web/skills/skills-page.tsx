@@ -4,12 +4,11 @@ import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { Marketplace, MarketplaceSkill } from '../../src/features/payments/skills/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { refresh } from '../api/query-client.ts'
-import { messageFor } from '../api/request.ts'
 import { Page } from '../shell/page.tsx'
 import { Button } from '../ui/button.tsx'
 import { SelectField, TextArea, TextField } from '../ui/field.tsx'
 import { SlowAnswer } from '../ui/loaded.tsx'
-import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
 import { SkillRow } from './skill-row.tsx'
 import { createSkill, marketplaceQuery } from './skills-api.ts'
@@ -160,7 +159,7 @@ export function CreateSkill() {
         Add skill
       </Button>
       {text.trim() === '' && !creation.data && <p className="text-sm text-muted">Select a file or enter text.</p>}
-      {creation.error !== null && <Notice tone="problem">{messageFor(creation.error)}</Notice>}
+      <ErrorNotice error={creation.error} />
       {creation.data && (
         <Notice tone="good">
           {creation.data.skill.name} added, version {creation.data.skill.version}.

@@ -5,12 +5,11 @@ import { type SyntheticEvent, useEffect, useId, useRef, useState } from 'react'
 import type { PlanList } from '../../src/features/payments/billing/schemas.ts'
 import { FieldsPicture } from '../account/auth-frame.tsx'
 import { FieldMark } from '../agents/field-mark.tsx'
-import { messageFor } from '../api/request.ts'
 import { Brand } from '../shell/brand.tsx'
 import { usePageTitle } from '../shell/page.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { Patience } from '../ui/loaded.tsx'
-import { Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Skeleton } from '../ui/notice.tsx'
 import { askDemo, demoQuery, plansQuery } from './start-api.ts'
 
 const promises: readonly { title: string; text: string; Icon: LucideIcon }[] = [
@@ -265,7 +264,7 @@ function Talk({ model }: { model: string }) {
         ))}
         {asking.isPending && <DemoLine line={{ id: -1, who: 'you', text: asking.variables }} />}
         <Patience isPending={asking.isPending}>The model is answering…</Patience>
-        {asking.error && <Notice tone="problem">{messageFor(asking.error)}</Notice>}
+        <ErrorNotice error={asking.error} />
       </div>
       <form onSubmit={submit} className="flex items-center gap-2 border-t border-line p-3">
         <label htmlFor={id} className="sr-only">
@@ -280,9 +279,14 @@ function Talk({ model }: { model: string }) {
           onChange={(event) => setText(event.target.value)}
           className="min-h-10 min-w-0 flex-1 rounded-md border border-edge bg-surface px-3 text-base placeholder:text-muted sm:text-[0.9375rem]"
         />
-        <Button type="submit" look="primary" aria-label="Send" isPending={asking.isPending} className="min-h-10">
-          {!asking.isPending && <ArrowUp aria-hidden className="size-4" />}
-        </Button>
+        <Button
+          Icon={ArrowUp}
+          type="submit"
+          look="primary"
+          aria-label="Send"
+          isPending={asking.isPending}
+          className="min-h-10"
+        ></Button>
       </form>
     </>
   )

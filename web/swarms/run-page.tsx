@@ -3,13 +3,12 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import type { Run, RunAnswer } from '../../src/features/conversations/swarms/schemas.ts'
 import { LoadingRows } from '../admin/paging.tsx'
 import { FieldMark } from '../agents/field-mark.tsx'
-import { messageFor } from '../api/request.ts'
 import { AgentText } from '../chat/agent-text.tsx'
 import { formatDuration } from '../cost/figures.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { ErrorNotice, Notice } from '../ui/notice.tsx'
 import { isMissing, Missing, RunStateBadge, SwarmsFrame } from './loaded-swarm.tsx'
 import { cancelRun, isUnderWay, runQuery, swarmQuery } from './team-api.ts'
 
@@ -85,11 +84,7 @@ function Task({ run }: { run: Run }) {
         </span>
       </div>
       <p className="whitespace-pre-wrap wrap-anywhere">{run.task}</p>
-      {stop.error && (
-        <Notice tone="problem" title="Could not stop the run">
-          {messageFor(stop.error)}
-        </Notice>
-      )}
+      <ErrorNotice title="Could not stop the run" error={stop.error} />
     </section>
   )
 }

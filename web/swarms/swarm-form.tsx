@@ -5,11 +5,10 @@ import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { Member, Swarm } from '../../src/features/conversations/swarms/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
-import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 
 type Wish = { name: string; description: string | null; agents: Member[]; summarizer: string | null }
 
@@ -45,7 +44,6 @@ export function SwarmForm({ swarm, save }: SwarmFormProps) {
         label="Name"
         value={name}
         maxLength={100}
-        autoComplete="off"
         error={isChecked && !name.trim() ? 'This field is required.' : undefined}
         onChange={({ target }) => setName(target.value)}
       />
@@ -54,15 +52,10 @@ export function SwarmForm({ swarm, save }: SwarmFormProps) {
         hint="Only for you. Agents do not see it."
         value={description}
         maxLength={2000}
-        autoComplete="off"
         onChange={({ target }) => setDescription(target.value)}
       />
       <MembersField members={members} onMembers={setMembers} summarizer={summarizer} onSummarizer={setSummarizer} />
-      {saving.error && (
-        <Notice tone="problem" title="Could not save the swarm">
-          {messageFor(saving.error)}
-        </Notice>
-      )}
+      <ErrorNotice title="Could not save the swarm" error={saving.error} />
       {saving.isSuccess && swarm && <Notice tone="good">Swarm saved.</Notice>}
       <Button
         type="submit"
@@ -168,12 +161,7 @@ function MemberChoice({ agents, members, onChange }: MemberChoiceProps) {
         Agents <span className="font-normal text-muted tabular-nums">{`${members.length} of ${MAX_MEMBERS}`}</span>
       </legend>
       {agents.length > MAX_SHOWN && (
-        <TextField
-          label="Search agents"
-          value={words}
-          autoComplete="off"
-          onChange={({ target }) => setWords(target.value)}
-        />
+        <TextField label="Search agents" value={words} onChange={({ target }) => setWords(target.value)} />
       )}
       <ul className="divide-y divide-line rounded-lg border border-line">
         {[...shown, ...gone.map(({ id }) => ({ id, name: `${id} (deleted)` }))].map(({ id, name }) => (

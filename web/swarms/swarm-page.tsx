@@ -3,13 +3,12 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { type SyntheticEvent, useState } from 'react'
 import type { RunLine, Swarm } from '../../src/features/conversations/swarms/schemas.ts'
 import { Pages } from '../admin/paging.tsx'
-import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { TextArea } from '../ui/field.tsx'
-import { AskDialog } from '../ui/modal.tsx'
+import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { ErrorNotice, Notice } from '../ui/notice.tsx'
 import { Empty, Section } from '../ui/panel.tsx'
 import { LoadedSwarm, RunStateBadge } from './loaded-swarm.tsx'
 import { SwarmForm } from './swarm-form.tsx'
@@ -61,11 +60,7 @@ function NewRun({ swarm }: { swarm: Swarm }) {
           error={isChecked && !task.trim() ? 'Enter a task.' : undefined}
           onChange={({ currentTarget }) => setTask(currentTarget.value)}
         />
-        {start.error && (
-          <Notice tone="problem" title="Could not start the run">
-            {messageFor(start.error)}
-          </Notice>
-        )}
+        <ErrorNotice title="Could not start the run" error={start.error} />
         {obstacle && <Notice tone="note">{obstacle}</Notice>}
         <Button
           type="submit"
@@ -139,7 +134,7 @@ function DangerSection({ swarm }: { swarm: Swarm }) {
       lead="A disabled swarm cannot run tasks, including through agents and API keys."
       tone="danger"
     >
-      {turn.error && <Notice tone="problem">{messageFor(turn.error)}</Notice>}
+      <ErrorNotice error={turn.error} />
       <div className="flex flex-wrap gap-2">
         <Button isPending={turn.isPending} onClick={() => turn.mutate()}>
           {swarm.enabled ? 'Disable' : 'Enable'}
@@ -162,13 +157,11 @@ function DeleteDialog({ swarm: { id, name }, onClose }: { swarm: Swarm; onClose:
     },
   })
   return (
-    <AskDialog
+    <ConfirmDialog
       title={`Delete ${name}?`}
       lead="Deletes its runs and their answers. Agents and their conversations are kept."
       verb="Delete"
-      isPending={removal.isPending}
-      error={removal.error}
-      onConfirm={() => removal.mutate()}
+      action={removal}
       onClose={onClose}
     />
   )

@@ -1,4 +1,4 @@
-import { LoaderCircle } from 'lucide-react'
+import { LoaderCircle, type LucideIcon } from 'lucide-react'
 import type { ComponentProps } from 'react'
 
 export type ButtonLook = 'primary' | 'plain' | 'ghost' | 'danger'
@@ -15,10 +15,18 @@ export function buttonClass(look: ButtonLook): string {
   return `inline-flex min-h-9 items-center justify-center gap-1.5 rounded-md border px-3 text-sm font-medium whitespace-nowrap no-underline transition-colors select-none disabled:cursor-not-allowed disabled:opacity-55 ${looks[look]}`
 }
 
-type ButtonProps = ComponentProps<'button'> & { look?: ButtonLook; isPending?: boolean }
+type ButtonProps = ComponentProps<'button'> & { look?: ButtonLook; Icon?: LucideIcon | undefined; isPending?: boolean }
 
 /** While `isPending`, it keeps its focus and ignores presses. */
-export function Button({ look = 'plain', isPending = false, className = '', children, onClick, ...rest }: ButtonProps) {
+export function Button({
+  look = 'plain',
+  Icon,
+  isPending = false,
+  className = '',
+  children,
+  onClick,
+  ...rest
+}: ButtonProps) {
   return (
     <button
       type="button"
@@ -27,17 +35,19 @@ export function Button({ look = 'plain', isPending = false, className = '', chil
       className={`${buttonClass(look)} ${isPending ? 'cursor-progress' : ''} ${className}`}
       onClick={(event) => (isPending ? event.preventDefault() : onClick?.(event))}
     >
-      {isPending && <LoaderCircle aria-hidden className="size-4 animate-spin" />}
+      {isPending ? (
+        <LoaderCircle aria-hidden className="size-4 animate-spin" />
+      ) : (
+        Icon && <Icon aria-hidden className="size-4" />
+      )}
       {children}
     </button>
   )
 }
 
-export function IconButton({
-  label,
-  className = '',
-  ...rest
-}: Omit<ComponentProps<'button'>, 'aria-label'> & { label: string }) {
+type IconButtonProps = Omit<ComponentProps<'button'>, 'aria-label'> & { label: string; Icon?: LucideIcon }
+
+export function IconButton({ label, Icon, className = '', children, ...rest }: IconButtonProps) {
   return (
     <button
       type="button"
@@ -45,7 +55,9 @@ export function IconButton({
       title={label}
       {...rest}
       className={`inline-grid size-9 shrink-0 place-items-center rounded-md text-muted transition-colors hover:bg-sunken hover:text-ink data-[state=open]:bg-sunken data-[state=open]:text-ink ${className}`}
-    />
+    >
+      {Icon ? <Icon aria-hidden className="size-4" /> : children}
+    </button>
   )
 }
 

@@ -13,8 +13,7 @@ export function CopyButton({ text, what, look = 'plain' }: { text: string; what:
   const Icon = state === 'copied' ? Check : Copy
   return (
     <>
-      <Button look={look} aria-label={`Copy ${what}`} onClick={() => void copy()}>
-        <Icon aria-hidden className="size-4" />
+      <Button Icon={Icon} look={look} aria-label={`Copy ${what}`} onClick={() => void copy()}>
         {labels[state]}
       </Button>
       <span role="status" className="sr-only">

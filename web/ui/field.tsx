@@ -1,28 +1,34 @@
-import { type ComponentProps, type ReactNode, useId, useState } from 'react'
+import { type ComponentProps, createContext, type ReactNode, useContext, useId, useState } from 'react'
 
 const controlClass =
   'w-full min-h-10 rounded-md border border-edge bg-surface px-3 text-base text-ink placeholder:text-muted aria-invalid:border-bad sm:text-[0.9375rem]'
 
+/** Errors of the surrounding form by field name. */
+export const FieldErrors = createContext<Record<string, string>>({})
+
 type FieldProps = { label: string; hint?: ReactNode; error?: string | undefined }
 
-/** `error` is read out with the field. */
-export function TextField({ label, hint, error, ...input }: FieldProps & ComponentProps<'input'>) {
+/** `error` is read out with the field; it defaults to the one that the form has for `name`. */
+export function TextField({ label, hint, error: given, ...input }: FieldProps & ComponentProps<'input'>) {
   const id = useId()
+  const error = useFieldError(input.name, given)
   return (
     <FieldFrame id={id} label={label} hint={hint} error={error}>
-      <input {...input} {...describe(id, hint, error)} className={controlClass} />
+      <input autoComplete="off" {...input} {...describe(id, hint, error)} className={controlClass} />
     </FieldFrame>
   )
 }
 
 /** The toggle's label omits "password", so that the field's label stays unique. */
-export function PasswordField({ label, hint, error, ...input }: FieldProps & ComponentProps<'input'>) {
+export function PasswordField({ label, hint, error: given, ...input }: FieldProps & ComponentProps<'input'>) {
   const id = useId()
+  const error = useFieldError(input.name, given)
   const [isShown, setShown] = useState(false)
   return (
     <FieldFrame id={id} label={label} hint={hint} error={error}>
       <div className="relative">
         <input
+          autoComplete="off"
           {...input}
           {...describe(id, hint, error)}
           type={isShown ? 'text' : 'password'}
@@ -44,8 +50,9 @@ export function PasswordField({ label, hint, error, ...input }: FieldProps & Com
 }
 
 /** Uses the native control, which needs no injected styles. */
-export function SelectField({ label, hint, error, children, ...select }: FieldProps & ComponentProps<'select'>) {
+export function SelectField({ label, hint, error: given, children, ...select }: FieldProps & ComponentProps<'select'>) {
   const id = useId()
+  const error = useFieldError(select.name, given)
   return (
     <FieldFrame id={id} label={label} hint={hint} error={error}>
       <select {...select} {...describe(id, hint, error)} className={controlClass}>
@@ -101,12 +108,17 @@ function FieldFrame({ id, label, hint, error, children }: FieldProps & { id: str
   )
 }
 
+function useFieldError(name: string | undefined, given: string | undefined): string | undefined {
+  const errors = useContext(FieldErrors)
+  return given ?? (name === undefined ? undefined : errors[name])
+}
+
 function describe(id: string, hint: ReactNode, error: string | undefined) {
   const parts = [error && `${id}-error`, hint && `${id}-hint`].filter(Boolean)
   return { id, 'aria-invalid': error ? true : undefined, 'aria-describedby': parts.join(' ') || undefined }
 }
 
-type CodeFieldProps = { label: string; isSixDigits?: boolean; error: string | undefined }
+type CodeFieldProps = { label: string; isSixDigits?: boolean; error?: string | undefined }
 
 /** Accepts recovery codes too, unless `isSixDigits`. */
 export function CodeField({ label, isSixDigits = false, error }: CodeFieldProps) {
@@ -133,8 +145,9 @@ type TextAreaProps = ComponentProps<'textarea'> & {
   look?: 'code' | 'prose'
 }
 
-export function TextArea({ label, error, look = 'code', ...area }: TextAreaProps) {
+export function TextArea({ label, error: given, look = 'code', ...area }: TextAreaProps) {
   const id = useId()
+  const error = useFieldError(area.name, given)
   return (
     <div className="grid grid-cols-1 gap-1.5">
       <label htmlFor={id} className="text-sm font-medium">

@@ -1,8 +1,7 @@
 import { type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react'
 import { createPortal } from 'react-dom'
-import { messageFor } from '../api/request.ts'
 import { Button } from './button.tsx'
-import { Notice } from './notice.tsx'
+import { ErrorNotice } from './notice.tsx'
 
 type ModalProps = {
   role?: 'dialog' | 'alertdialog'
@@ -68,35 +67,36 @@ function useShownAsModal(
   }, [ref])
 }
 
-type AskDialogProps = {
+type ConfirmDialogProps = {
   title: string
   lead: ReactNode
   verb: string
   look?: 'danger' | 'primary'
   children?: ReactNode
-  isPending: boolean
-  error: unknown
-  onConfirm: () => void
+  /** The mutation that confirming starts. */
+  action?: { isPending: boolean; error: unknown; mutate: () => void }
+  isPending?: boolean
+  error?: unknown
+  /** Replaces `action.mutate`. */
+  onConfirm?: () => void
   onClose: () => void
-  /** Moves the focus when the previously focused element may be gone. */
-  onCloseFocus?: (event: Event) => void
+  /** Moves the focus; by default to the page title if the previously focused element is gone. */
+  onCloseFocus?: ((event: Event) => void) | undefined
 }
 
-/** For `onCloseFocus`: focuses the page title when the previously focused row is gone. */
-export function focusHeading(event: Event): void {
-  event.preventDefault()
-  document.querySelector('h1')?.focus()
+function focusHeadingIfLost(): void {
+  if (document.activeElement === document.body) document.querySelector('h1')?.focus()
 }
 
-export function AskDialog({ title, lead, verb, look = 'danger', children, isPending, error, ...on }: AskDialogProps) {
+export function ConfirmDialog({ title, lead, verb, look = 'danger', children, action, ...rest }: ConfirmDialogProps) {
   const id = useId()
   return (
     <Modal
       role="alertdialog"
       labelledBy={`${id}-title`}
       describedBy={`${id}-lead`}
-      onClose={on.onClose}
-      onCloseFocus={on.onCloseFocus}
+      onClose={rest.onClose}
+      onCloseFocus={rest.onCloseFocus ?? focusHeadingIfLost}
       className="grid max-w-md gap-4 p-5"
     >
       <h2 id={`${id}-title`} className="text-lg font-semibold break-words">
@@ -106,10 +106,14 @@ export function AskDialog({ title, lead, verb, look = 'danger', children, isPend
         {lead}
       </p>
       {children}
-      {error !== null && <Notice tone="problem">{messageFor(error)}</Notice>}
+      <ErrorNotice error={rest.error ?? action?.error} />
       <div className="flex flex-wrap justify-end gap-2">
-        <Button onClick={on.onClose}>Cancel</Button>
-        <Button look={look} isPending={isPending} onClick={on.onConfirm}>
+        <Button onClick={rest.onClose}>Cancel</Button>
+        <Button
+          look={look}
+          isPending={rest.isPending ?? action?.isPending ?? false}
+          onClick={rest.onConfirm ?? (() => action?.mutate())}
+        >
           {verb}
         </Button>
       </div>

@@ -26,6 +26,16 @@ export function Notice({ tone, title, role = tone === 'problem' ? 'alert' : 'sta
   )
 }
 
+/** Shows nothing while `error` is null. */
+export function ErrorNotice({ title, error }: { title?: string; error: unknown }) {
+  if (!error) return null
+  return (
+    <Notice tone="problem" {...(title && { title })}>
+      {messageFor(error)}
+    </Notice>
+  )
+}
+
 export function LoadProblem({ what, error, onRetry }: { what: string; error: unknown; onRetry: () => unknown }) {
   return (
     <Notice tone="problem" title={`Could not load ${what}`}>

@@ -1,10 +1,9 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import type { WalletPayment } from '../../src/features/payments/wallets/schemas.ts'
-import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { decide, paymentsQuery, resolve } from './wallets-api.ts'
 
@@ -93,7 +92,7 @@ function Decision({ payment: { id, amount, currency, approvalExpiresAt } }: { pa
           Expires <Moment at={approvalExpiresAt} as="distance" /> (denied)
         </span>
       )}
-      {decision.error && <Notice tone="problem">{messageFor(decision.error)}</Notice>}
+      <ErrorNotice error={decision.error} />
     </div>
   )
 }
@@ -118,7 +117,7 @@ function Outcome({ payment: { id, amount, currency } }: { payment: WalletPayment
       >
         Mark as not paid
       </Button>
-      {outcome.error && <Notice tone="problem">{messageFor(outcome.error)}</Notice>}
+      <ErrorNotice error={outcome.error} />
     </div>
   )
 }

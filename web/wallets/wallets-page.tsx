@@ -2,16 +2,14 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
 import type { ManagedWallet } from '../../src/features/payments/wallets/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
-import { messageFor } from '../api/request.ts'
-import { FormNotice } from '../settings/form-notice.tsx'
 import { SettingsFrame } from '../settings/settings-frame.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
+import { Form, useForm } from '../ui/form.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { PaymentTable } from './payment-table.tsx'
 import { changePolicy, createWallet, holdingsQuery, walletsQuery } from './wallets-api.ts'
@@ -67,7 +65,7 @@ function NewWallet() {
   if (hasOwn && without.length === 0) return null
   return (
     <Section title="New wallet" lead="One address on every chain. The key is encrypted on the server.">
-      {creation.error && <Notice tone="problem">{messageFor(creation.error)}</Notice>}
+      <ErrorNotice error={creation.error} />
       <div className="flex flex-wrap gap-2">
         {!hasOwn && (
           <Button look="primary" isPending={creation.isPending} onClick={() => creation.mutate(null)}>
@@ -169,18 +167,14 @@ function FreezeButton({ wallet, name }: OfWallet) {
       >
         {verb}
       </Button>
-      {change.error && <Notice tone="problem">{messageFor(change.error)}</Notice>}
+      <ErrorNotice error={change.error} />
     </>
   )
 }
 
 function PolicyFormOf({ wallet, name }: OfWallet) {
   const { policy } = wallet
-  const { formRef, problem, isPending, isDone, onSubmit } = useForm(
-    PolicyFields,
-    (change) => changePolicy(wallet, change),
-    () => null,
-  )
+  const form = useForm(PolicyFields, (change) => changePolicy(wallet, change))
   const fields = [
     ['perPayment', 'Limit per payment', policy.perPayment],
     ['perDay', 'Limit per day', policy.perDay],
@@ -188,15 +182,8 @@ function PolicyFormOf({ wallet, name }: OfWallet) {
     ['approvalAbove', 'Ask for approval above', policy.approvalAbove],
   ] as const
   return (
-    <form
-      ref={formRef}
-      onSubmit={onSubmit}
-      noValidate
-      aria-label={`Limits of ${name}`}
-      className="grid grid-cols-1 gap-4"
-    >
-      <FormNotice problem={problem} />
-      {isDone && <Notice tone="good">Limits saved.</Notice>}
+    <Form form={form} label={`Limits of ${name}`} verb="Save limits">
+      {form.isDone && <Notice tone="good">Limits saved.</Notice>}
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
         {fields.map(([field, label, value]) => (
           <TextField
@@ -206,7 +193,7 @@ function PolicyFormOf({ wallet, name }: OfWallet) {
             inputMode="decimal"
             placeholder="No limit"
             defaultValue={value ?? ''}
-            error={problem?.fields[field]}
+            error={form.problem?.fields[field]}
           />
         ))}
       </div>
@@ -216,11 +203,7 @@ function PolicyFormOf({ wallet, name }: OfWallet) {
         placeholder="Any address"
         defaultValue={policy.recipients?.join(' ') ?? ''}
         hint="Separated by spaces. Leave empty to allow any address."
-        error={problem?.fields.recipients}
       />
-      <Button type="submit" className="justify-self-start" isPending={isPending}>
-        Save limits
-      </Button>
-    </form>
+    </Form>
   )
 }

@@ -2,12 +2,11 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import type { AgentChannel, ChannelPairing, ChannelPerson } from '../../../src/features/agents/channels/schemas.ts'
 import type { ChannelConversation } from '../../../src/features/conversations/chat/schemas.ts'
-import { messageFor } from '../../api/request.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { Moment } from '../../ui/moment.tsx'
-import { Notice, Skeleton } from '../../ui/notice.tsx'
+import { ErrorNotice, Skeleton } from '../../ui/notice.tsx'
 import { conversationQuery, conversationsQuery, decidePairing, removePerson } from './channels-api.ts'
 
 type ChannelPeopleProps = { agentId: string; channel: AgentChannel; title: string }
@@ -73,7 +72,7 @@ function Waiting({ agentId, channel, pairing }: { agentId: string; channel: stri
           Deny
         </Button>
       </div>
-      {decision.error && <Notice tone="problem">{messageFor(decision.error)}</Notice>}
+      <ErrorNotice error={decision.error} />
     </li>
   )
 }
@@ -97,7 +96,7 @@ function Person({ agentId, channel, person }: { agentId: string; channel: string
           Remove
         </Button>
       )}
-      {removal.error && <Notice tone="problem">{messageFor(removal.error)}</Notice>}
+      <ErrorNotice error={removal.error} />
     </li>
   )
 }

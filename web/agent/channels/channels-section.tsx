@@ -4,15 +4,14 @@ import { MailChannel } from '../../../src/features/agents/channels/schemas.ts'
 import { ConfigRequest, type ShownConfig, type WebAgent } from '../../../src/features/agents/registry/schemas.ts'
 import { agentQuery } from '../../agents/agents-api.ts'
 import { queryClient, refresh } from '../../api/query-client.ts'
-import { api, inPath, messageFor, request } from '../../api/request.ts'
-import { FormNotice } from '../../settings/form-notice.tsx'
+import { api, inPath, request } from '../../api/request.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Address } from '../../ui/copy-button.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { useForm } from '../../ui/form.ts'
+import { Form, useForm } from '../../ui/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { Notice, Skeleton } from '../../ui/notice.tsx'
+import { ErrorNotice, Notice, Skeleton } from '../../ui/notice.tsx'
 import { Section } from '../../ui/panel.tsx'
 import { fieldOfConfig, useChangeConfig } from '../agent-api.ts'
 import { SecretSetting } from '../model-sections.tsx'
@@ -63,41 +62,24 @@ export function ChannelsSection({ agent, config }: ChannelsSectionProps) {
 
 function People({ agent, config }: ChannelsSectionProps) {
   const change = useChangeConfig(agent.id)
-  const { formRef, problem, isPending, isDone, onSubmit } = useForm(
-    PeopleForm,
-    change,
-    fieldOfConfig(['telegramUserId', 'ownerIds']),
-  )
+  const form = useForm(PeopleForm, change, fieldOfConfig(['telegramUserId', 'ownerIds']))
   return (
-    <form
-      ref={formRef}
-      onSubmit={onSubmit}
-      noValidate
-      className="grid max-w-md grid-cols-1 gap-4 border-t border-line pt-4"
-    >
+    <Form form={form} verb="Save senders" className="grid max-w-md grid-cols-1 gap-4 border-t border-line pt-4">
       <h3 className="text-sm font-semibold">Allowed senders</h3>
-      <FormNotice problem={problem} />
-      {isDone && <Notice tone="good">Saved.</Notice>}
+      {form.isDone && <Notice tone="good">Saved.</Notice>}
       <TextField
         label="Telegram user ID"
         name="telegramUserId"
-        autoComplete="off"
         maxLength={100}
         defaultValue={config.telegramUserId ?? ''}
-        error={problem?.fields.telegramUserId}
       />
       <TextField
         label="Owner IDs"
         name="ownerIds"
-        autoComplete="off"
         defaultValue={config.ownerIds?.join(', ') ?? ''}
         hint="Separated by commas."
-        error={problem?.fields.ownerIds}
       />
-      <Button type="submit" className="justify-self-start" isPending={isPending}>
-        Save senders
-      </Button>
-    </form>
+    </Form>
   )
 }
 
@@ -146,7 +128,7 @@ function MailSwitch({ agentId, channel: { isOn, address, missing } }: { agentId:
           The administrator must set {missing.join(', ')} before agents can reply to email.
         </Notice>
       )}
-      {change.isError && <Notice tone="problem">{messageFor(change.error)}</Notice>}
+      <ErrorNotice error={change.error} />
       {(isOn || missing.length === 0) && (
         <Button className="justify-self-start" isPending={change.isPending} onClick={() => change.mutate()}>
           {isOn ? 'Turn off' : 'Turn on'}

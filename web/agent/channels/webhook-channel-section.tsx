@@ -10,14 +10,13 @@ import {
 import { agentQuery } from '../../agents/agents-api.ts'
 import { queryClient, refresh } from '../../api/query-client.ts'
 import { api, inPath, request } from '../../api/request.ts'
-import { FormNotice } from '../../settings/form-notice.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Address, CopyButton } from '../../ui/copy-button.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { useForm } from '../../ui/form.ts'
+import { Form, useForm } from '../../ui/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { AskDialog, focusHeading } from '../../ui/modal.tsx'
+import { ConfirmDialog } from '../../ui/modal.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Notice, Skeleton } from '../../ui/notice.tsx'
 import { Section } from '../../ui/panel.tsx'
@@ -57,11 +56,7 @@ function Fields({ agentId, channel }: { agentId: string; channel: WebhookChannel
     if (changed.secret) setSecret(changed.secret)
     queryClient.setQueryData(webhookChannelQuery(agentId).queryKey, changed.channel)
   }
-  const { formRef, problem, isPending, isDone, onSubmit } = useForm(
-    WebhookChannelRequest.pick({ url: true }),
-    change,
-    () => 'url',
-  )
+  const form = useForm(WebhookChannelRequest.pick({ url: true }), change, () => 'url')
   return (
     <div className="grid grid-cols-1 gap-4">
       {isOn && <Address label="Webhook URL" address={inbound} what="URL" />}
@@ -82,22 +77,16 @@ function Fields({ agentId, channel }: { agentId: string; channel: WebhookChannel
           {lastError.message} (<Moment at={lastError.at} as="distance" />)
         </Notice>
       )}
-      <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-3">
-        {problem?.fields.url === undefined && <FormNotice problem={problem} />}
-        {isDone && !secret && <Notice tone="good">Saved.</Notice>}
+      <Form form={form} verb="Save URL" className="grid max-w-md grid-cols-1 gap-3">
+        {form.isDone && !secret && <Notice tone="good">Saved.</Notice>}
         <TextField
           label="Reply URL"
           name="url"
           type="url"
-          autoComplete="off"
           placeholder={sendsTo ?? 'https://…'}
           hint={sendsTo ? `Currently ${sendsTo}` : 'An http or https URL.'}
-          error={problem?.fields.url}
         />
-        <Button type="submit" className="justify-self-start" isPending={isPending}>
-          Save URL
-        </Button>
-      </form>
+      </Form>
       {deliveries.length > 0 && (
         <ul aria-label="Webhook messages" className="divide-y divide-line rounded-md border border-line">
           {deliveries.map((delivery) => (
@@ -125,15 +114,12 @@ function SwitchOff({ agentId, onDone }: { agentId: string; onDone: () => void })
         Turn off
       </Button>
       {isAsking && (
-        <AskDialog
+        <ConfirmDialog
           title="Turn off the webhook?"
           lead="The URL stops accepting messages and the secret is deleted. Turning the webhook on again creates a new secret."
           verb="Turn off"
-          isPending={end.isPending}
-          error={end.error}
-          onConfirm={() => end.mutate()}
+          action={end}
           onClose={() => setAsking(false)}
-          onCloseFocus={focusHeading}
         />
       )}
     </>
