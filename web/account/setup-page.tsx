@@ -4,8 +4,7 @@ import { SetupRequest, SetupResponse } from '../../src/features/accounts/registr
 import { ApiError, api, request } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { Form, useForm } from '../ui/form.tsx'
-import { Loaded } from '../ui/loaded.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { Loaded, Notice } from '../ui/notice.tsx'
 import { AuthFrame, IdentityFields } from './auth-frame.tsx'
 import { setUp, signIn } from './session.ts'
 

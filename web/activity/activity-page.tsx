@@ -7,9 +7,8 @@ import { AgentFrame } from '../agent/agent-frame.tsx'
 import { describeWatchdogEvent } from '../agent/health-panel.tsx'
 import { DeploymentRow, ReturnQuestion, useReturn } from '../agent/history-panel.tsx'
 import { SnapshotsPanel } from '../agent/snapshots-panel.tsx'
-import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { ErrorNotice, LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Loaded, LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { byDay, type Happening, toTimeline, type Wanted } from './timeline.ts'
 
 const route = getRouteApi('/signed-in/agents/$agentId/activity')

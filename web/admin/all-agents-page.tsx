@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { OverseenAgent, OverseenAgentList } from '../../src/features/admin/oversight/schemas.ts'
@@ -138,13 +138,12 @@ function Owner({ owner }: { owner: OverseenAgent['owner'] }) {
 }
 
 function StopDialog({ agent, onClose }: { agent: OverseenAgent; onClose: () => void }) {
-  const stop = useMutation({ mutationFn: () => stopAnyAgent(agent.id), onSuccess: onClose })
   return (
     <ConfirmDialog
       title={`Stop ${agent.name}?`}
       lead={`The agent stays stopped until ${agent.owner ? 'its owner starts' : 'a service starts'} it again. Files and conversations are kept. This action is recorded in the audit log.`}
       verb="Stop agent"
-      action={stop}
+      run={() => stopAnyAgent(agent.id)}
       onClose={onClose}
     />
   )

@@ -7,10 +7,9 @@ import { Button, buttonClass } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { CheckField, TextField } from '../ui/field.tsx'
 import { Form, useForm } from '../ui/form.tsx'
-import { Loaded } from '../ui/loaded.tsx'
 import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { ErrorNotice } from '../ui/notice.tsx'
+import { ErrorNotice, Loaded } from '../ui/notice.tsx'
 import { Fact, Facts, Section } from '../ui/panel.tsx'
 import { AdminFrame } from './admin-frame.tsx'
 import { backupsQuery, orderBackup, setBackups, toDownload } from './backups-api.ts'
@@ -212,17 +211,13 @@ function BackupRow({ backup, isBusy }: { backup: Backup; isBusy: boolean }) {
 function RestoreDialog({ name, onClose }: { name: string; onClose: () => void }) {
   const [agentId, setAgentId] = useState('')
   const [replace, setReplace] = useState(false)
-  const restoring = useMutation({
-    mutationFn: () => orderBackup({ kind: 'restore', name, agentId: agentId.trim(), replace }),
-    onSuccess: onClose,
-  })
   return (
     <ConfirmDialog
       title="Restore one agent?"
       lead="Restores its memory, conversations and files from this backup. The agent is stopped afterwards."
       verb="Restore agent"
       look="primary"
-      action={restoring}
+      run={() => orderBackup({ kind: 'restore', name, agentId: agentId.trim(), replace })}
       onClose={onClose}
     >
       <TextField

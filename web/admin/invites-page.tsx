@@ -6,10 +6,9 @@ import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { SelectField } from '../ui/field.tsx'
-import { Loaded } from '../ui/loaded.tsx'
 import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { ErrorNotice, Notice } from '../ui/notice.tsx'
+import { ErrorNotice, Loaded, Notice } from '../ui/notice.tsx'
 import { Empty } from '../ui/panel.tsx'
 import { AdminFrame } from './admin-frame.tsx'
 import { createInvite, invitesQuery, withdrawInvite } from './oversight-api.ts'
@@ -42,10 +41,7 @@ export function InvitesPage() {
 
 function NewInvite() {
   const [plan, setPlan] = useState('')
-  const making = useMutation({
-    mutationFn: () => createInvite(plan),
-    onSettled: () => refresh(invitesQuery),
-  })
+  const making = useMutation({ mutationFn: () => createInvite(plan), onSettled: () => refresh(invitesQuery) })
   return (
     <div className="grid grid-cols-1 gap-3">
       <div className="flex flex-wrap items-end gap-3">
@@ -120,17 +116,15 @@ function InviteRow({ invite: { id, createdBy, createdAt, usedAt, plan } }: { inv
 }
 
 function WithdrawDialog({ id, onClose }: { id: string; onClose: () => void }) {
-  const withdrawal = useMutation({
-    mutationFn: () => withdrawInvite(id),
-    onSuccess: onClose,
-    onSettled: () => refresh(invitesQuery),
-  })
   return (
     <ConfirmDialog
       title="Revoke this invitation?"
       lead="The link can no longer be used to create an account."
       verb="Revoke"
-      action={withdrawal}
+      run={async () => {
+        await withdrawInvite(id)
+        await refresh(invitesQuery)
+      }}
       onClose={onClose}
     />
   )

@@ -1,9 +1,7 @@
-import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Button } from '../ui/button.tsx'
-import { Loaded } from '../ui/loaded.tsx'
 import { ConfirmDialog } from '../ui/modal.tsx'
-import { ErrorNotice, LoadingShapes, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Loaded, LoadingShapes, Skeleton } from '../ui/notice.tsx'
 
 type ShowMoreProps = {
   what: string
@@ -75,26 +73,13 @@ type ForgetButtonProps = { title: string; lead: string; verb?: string; forget: (
 
 export function ForgetButton({ title, lead, verb = 'Remove', forget }: ForgetButtonProps) {
   const [isAsking, setAsking] = useState(false)
-  const { mutate, isPending, error, reset } = useMutation({ mutationFn: forget, onSuccess: () => setAsking(false) })
-  const open = () => {
-    reset()
-    setAsking(true)
-  }
   return (
     <>
-      <Button look="ghost" onClick={open}>
+      <Button look="ghost" onClick={() => setAsking(true)}>
         {verb}
       </Button>
       {isAsking && (
-        <ConfirmDialog
-          title={title}
-          lead={lead}
-          verb={verb}
-          isPending={isPending}
-          error={error}
-          onConfirm={() => mutate()}
-          onClose={() => setAsking(false)}
-        />
+        <ConfirmDialog title={title} lead={lead} verb={verb} run={forget} onClose={() => setAsking(false)} />
       )}
     </>
   )

@@ -1,4 +1,4 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
 import {
@@ -11,8 +11,8 @@ import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Form, useForm } from '../ui/form.tsx'
-import { Loaded } from '../ui/loaded.tsx'
 import { ConfirmDialog } from '../ui/modal.tsx'
+import { Loaded } from '../ui/notice.tsx'
 import { AdminFrame } from './admin-frame.tsx'
 import { LoadingRows } from './paging.tsx'
 import { changePlan, createPlan, deletePlan, plansQuery, toPlanLabel } from './plan-options.tsx'
@@ -99,13 +99,12 @@ function listLimits(plan: AdminPlan): string[] {
 }
 
 function DeleteDialog({ name, onClose }: { name: string; onClose: () => void }) {
-  const deletion = useMutation({ mutationFn: () => deletePlan(name), onSuccess: onClose })
   return (
     <ConfirmDialog
       title={`Delete the plan ${name}?`}
       lead="Plans defined in PLANS_FILE are reset to the limits in the file. Other plans can be deleted once no account uses them."
       verb="Delete plan"
-      action={deletion}
+      run={() => deletePlan(name)}
       onClose={onClose}
     />
   )

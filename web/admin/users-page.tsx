@@ -157,16 +157,12 @@ function UserFacts({ user, isSelf }: { user: AdminUser; isSelf: boolean }) {
 type UserDialogProps = { user: AdminUser; onClose: () => void; onCloseFocus: (event: Event) => void }
 
 export function DisableDialog({ user, onClose, onCloseFocus }: UserDialogProps) {
-  const disabling = useMutation({
-    mutationFn: () => changeUser(user.id, { disabled: true }),
-    onSuccess: onClose,
-  })
   return (
     <ConfirmDialog
       title={`Disable ${user.email}?`}
       lead="Signs out all sessions and rejects requests from this account’s keys and agents until you enable it again."
       verb="Disable account"
-      action={disabling}
+      run={() => changeUser(user.id, { disabled: true })}
       onClose={onClose}
       onCloseFocus={onCloseFocus}
     />
@@ -179,19 +175,15 @@ export function EndSessionsDialog({
   onClose,
   onCloseFocus,
 }: UserDialogProps & { onEnded: (remark: string) => void }) {
-  const ending = useMutation({
-    mutationFn: () => endSessionsOf(user.id),
-    onSuccess: (ended) => {
-      onEnded(ended === 1 ? 'Ended 1 session.' : `Ended ${ended} sessions.`)
-      onClose()
-    },
-  })
   return (
     <ConfirmDialog
       title={`Sign out ${user.email} everywhere?`}
       lead="The account stays active and can sign in again."
       verb="End sessions"
-      action={ending}
+      run={async () => {
+        const ended = await endSessionsOf(user.id)
+        onEnded(ended === 1 ? 'Ended 1 session.' : `Ended ${ended} sessions.`)
+      }}
       onClose={onClose}
       onCloseFocus={onCloseFocus}
     />

@@ -11,9 +11,8 @@ import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { SearchField } from '../ui/filters.tsx'
 import { Form, useForm } from '../ui/form.tsx'
-import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { ErrorNotice, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Loaded, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 
 /** Longer values are truncated. */
@@ -92,10 +91,7 @@ function FactFields({ agent }: { agent: WebAgent }) {
 }
 
 function useChange(agentId: string, mutationFn: (key: string) => Promise<unknown>) {
-  return useMutation({
-    mutationFn,
-    onSettled: () => refresh(memoryQuery(agentId)),
-  })
+  return useMutation({ mutationFn, onSettled: () => refresh(memoryQuery(agentId)) })
 }
 
 function toText(value: unknown): string {

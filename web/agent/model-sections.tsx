@@ -1,4 +1,3 @@
-import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useRef, useState } from 'react'
 import { z } from 'zod'
 import {
@@ -96,7 +95,6 @@ export function SecretSetting({ agent, name, label, isSet, hint }: SecretSetting
   const change = useChangeConfig(agent.id)
   const [isAsking, setAsking] = useState(false)
   const removeRef = useRef<HTMLButtonElement>(null)
-  const removal = useMutation({ mutationFn: () => change({ [name]: null }), onSuccess: () => setAsking(false) })
   const form = useForm(
     z.object({ value: SecretSettings.shape[name] }),
     async ({ value }) => {
@@ -139,7 +137,7 @@ export function SecretSetting({ agent, name, label, isSet, hint }: SecretSetting
           title={`Remove the ${label.toLowerCase()}?`}
           lead={`${agent.name} continues without it. A running agent restarts.`}
           verb="Remove"
-          action={removal}
+          run={() => change({ [name]: null })}
           onClose={() => setAsking(false)}
           onCloseFocus={(event) => {
             event.preventDefault()

@@ -9,9 +9,8 @@ import { ApiError } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
-import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { ErrorNotice, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Loaded, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { createChallenge, removeVerification, verificationQuery, verifyAgent } from './agent-api.ts'
 
@@ -112,10 +111,7 @@ function Unverified({ agent }: { agent: WebAgent }) {
 }
 
 function useFresh(agentId: string, mutationFn: () => Promise<unknown>) {
-  return useMutation({
-    mutationFn,
-    onSuccess: () => refresh(verificationQuery(agentId)),
-  })
+  return useMutation({ mutationFn, onSuccess: () => refresh(verificationQuery(agentId)) })
 }
 
 async function prove(agentId: string, wallet: Wallet, kind: ProofKind, uid: string) {

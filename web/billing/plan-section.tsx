@@ -72,10 +72,7 @@ export function PlanSection({ billing }: { billing: Billing }) {
 
 /** Changes a paid plan; the page polls until Stripe confirms it. */
 function useChange() {
-  const change = useMutation({
-    mutationFn: changeSubscription,
-    onSuccess: () => refresh(billingPageQuery),
-  })
+  const change = useMutation({ mutationFn: changeSubscription, onSuccess: () => refresh(billingPageQuery) })
   useQuery({ ...billingPageQuery, refetchInterval: change.isSuccess && untilConfirmed })
   return change
 }

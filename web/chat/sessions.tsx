@@ -108,7 +108,6 @@ type SessionRowProps = {
 function SessionRow({ session, isCurrent, onChoose, onChanged, onDeleted }: SessionRowProps) {
   const [task, setTask] = useState<'rename' | 'instruct' | 'delete' | null>(null)
   const title = session.title ?? NEW_TITLE
-  const deleting = useMutation({ mutationFn: () => deleteSession(session.id), onSuccess: onDeleted })
   if (task === 'rename' || task === 'instruct') {
     const Form = task === 'rename' ? RenameForm : InstructionsForm
     return (
@@ -144,7 +143,10 @@ function SessionRow({ session, isCurrent, onChoose, onChanged, onDeleted }: Sess
           title={`Delete ${title}?`}
           lead="All messages in this conversation are deleted, and the agent no longer remembers them."
           verb="Delete conversation"
-          action={deleting}
+          run={async () => {
+            await deleteSession(session.id)
+            await onDeleted()
+          }}
           onClose={() => setTask(null)}
         />
       )}

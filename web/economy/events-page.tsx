@@ -7,9 +7,8 @@ import { api, inPath, request } from '../api/request.ts'
 import { Page } from '../shell/page.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
-import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { Skeleton } from '../ui/notice.tsx'
+import { Loaded, Skeleton } from '../ui/notice.tsx'
 import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 
 /** Page `/events`. */

@@ -5,8 +5,7 @@ import type { z } from 'zod'
 import type { GitStatus } from '../../src/features/web-tools/browse/schemas.ts'
 import { refresh } from '../api/query-client.ts'
 import { Button } from '../ui/button.tsx'
-import { Loaded } from '../ui/loaded.tsx'
-import { ErrorNotice, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Loaded, Notice, Skeleton } from '../ui/notice.tsx'
 import { commitAll, describeStatus, filesKey, historyQuery, startHistory, statusQuery } from './files-api.ts'
 
 type Status = z.infer<typeof GitStatus>

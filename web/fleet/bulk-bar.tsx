@@ -192,20 +192,16 @@ export function LabelsDialog({ agent, onClose }: { agent: FleetAgent; onClose: (
     .split(',')
     .map((label) => label.trim())
     .filter(Boolean)
-  const saving = useMutation({
-    mutationFn: () => setLabels(agent.id, labels),
-    onSuccess: async () => {
-      await refresh({ queryKey: fleetKey })
-      onClose()
-    },
-  })
   return (
     <ConfirmDialog
       title={`Labels of ${agent.name}`}
       lead="Labels to group and filter agents by, such as a customer or a region."
       verb="Save labels"
       look="primary"
-      action={saving}
+      run={async () => {
+        await setLabels(agent.id, labels)
+        await refresh({ queryKey: fleetKey })
+      }}
       onClose={onClose}
     >
       <TextField

@@ -5,8 +5,7 @@ import { addUp, type Share, type Sums, toShares, toStack } from '../cost/explore
 import { daysOfMonth, forecastEnd, formatCompact, formatCost, formatCount } from '../cost/figures.ts'
 import { Stacked } from '../cost/stacked.tsx'
 import { LimitBar } from '../ui/limit-bar.tsx'
-import { Loaded } from '../ui/loaded.tsx'
-import { Skeleton } from '../ui/notice.tsx'
+import { Loaded, Skeleton } from '../ui/notice.tsx'
 import { cellClass, Panel, Section, TableFrame } from '../ui/panel.tsx'
 import { keyReportQuery } from './keys-api.ts'
 

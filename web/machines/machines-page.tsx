@@ -10,10 +10,9 @@ import { SettingsFrame } from '../settings/settings-frame.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
-import { Loaded } from '../ui/loaded.tsx'
 import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { ErrorNotice, LoadingShapes, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Loaded, LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 
 /** Page `/settings/machines`. */
@@ -87,18 +86,15 @@ export function MachineRow({ machine }: { machine: Installation }) {
 }
 
 function ForgetDialog({ id, name, onClose }: { id: string; name: string; onClose: () => void }) {
-  const removal = useMutation({
-    mutationFn: () => forgetMachine(id),
-    // Deleting removes the row and this dialog with it.
-    onSuccess: () =>
-      queryClient.setQueryData(machinesQuery.queryKey, (machines) => machines?.filter((machine) => machine.id !== id)),
-  })
   return (
     <ConfirmDialog
       title={`Remove ${name}?`}
       lead="Removes the machine from this list. A running machine registers again; to block it, delete its API key."
       verb="Remove machine"
-      action={removal}
+      run={async () => {
+        await forgetMachine(id)
+        queryClient.setQueryData(machinesQuery.queryKey, (machines) => machines?.filter((machine) => machine.id !== id))
+      }}
       onClose={onClose}
     />
   )

@@ -2,8 +2,7 @@ import type { ReactNode } from 'react'
 import { LoadingRows } from '../admin/paging.tsx'
 import { hasCode, messageFor } from '../api/request.ts'
 import { Page } from '../shell/page.tsx'
-import { Loaded } from '../ui/loaded.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { Loaded, Notice } from '../ui/notice.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 
 const places = [

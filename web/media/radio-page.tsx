@@ -211,17 +211,15 @@ function Recording({ recording }: { recording: OwnStream['recording'] }) {
 }
 
 function DeleteDialog({ stream: { id, name }, onClose }: { stream: OwnStream; onClose: () => void }) {
-  const removal = useMutation({
-    mutationFn: () => deleteStream(id),
-    onSuccess: onClose,
-    onSettled: () => Promise.all([ownStreamsQuery, liveQuery].map(({ queryKey }) => refresh({ queryKey }))),
-  })
   return (
     <ConfirmDialog
       title={`Delete ${name}?`}
       lead="Its key stops working and listeners are disconnected."
       verb="Delete"
-      action={removal}
+      run={async () => {
+        await deleteStream(id)
+        await refresh(ownStreamsQuery, liveQuery)
+      }}
       onClose={onClose}
     />
   )

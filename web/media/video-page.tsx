@@ -8,9 +8,8 @@ import { ApiError, messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { SelectField, TextArea, TextField } from '../ui/field.tsx'
-import { Loaded, SlowAnswer } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { Loaded, Notice, SlowAnswer } from '../ui/notice.tsx'
 import { Empty, Section } from '../ui/panel.tsx'
 import { isUnderWay, orderVideo, videosQuery } from './media-api.ts'
 import { MediaFrame, NotConfigured } from './media-frame.tsx'
@@ -148,10 +147,7 @@ type VideoFormProps = { type: VideoType; onType: (type: VideoType) => void; isDi
 export function VideoForm({ type, onType, isDisabled }: VideoFormProps) {
   const [texts, setTexts] = useState<Record<string, string>>({})
   const [problems, setProblems] = useState<Record<string, string>>({})
-  const order = useMutation({
-    mutationFn: orderVideo,
-    onSettled: () => refresh(videosQuery),
-  })
+  const order = useMutation({ mutationFn: orderVideo, onSettled: () => refresh(videosQuery) })
   const { fields } = VIDEO_TYPES[type]
   const submit = (event: SyntheticEvent) => {
     event.preventDefault()

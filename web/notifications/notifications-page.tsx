@@ -13,10 +13,9 @@ import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { PasswordField, SelectField, TextField } from '../ui/field.tsx'
 import { Form, useForm } from '../ui/form.tsx'
-import { Loaded } from '../ui/loaded.tsx'
 import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { ErrorNotice, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Loaded, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { describeDeliveries } from './descriptions.ts'
 import {
@@ -160,17 +159,15 @@ function ChannelItem({ channel }: { channel: NoticeChannel }) {
 }
 
 function RemoveDialog({ channel: { id, name }, onClose }: { channel: NoticeChannel; onClose: () => void }) {
-  const removal = useMutation({
-    mutationFn: () => deleteChannel(id),
-    onSuccess: onClose,
-    onSettled: () => refresh(noticeChannelsQuery),
-  })
   return (
     <ConfirmDialog
       title={`Remove ${name}?`}
       lead="The channel receives no more notifications, and its credentials are deleted."
       verb="Remove"
-      action={removal}
+      run={async () => {
+        await deleteChannel(id)
+        await refresh(noticeChannelsQuery)
+      }}
       onClose={onClose}
     />
   )

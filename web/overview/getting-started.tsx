@@ -130,9 +130,7 @@ function TriedKeyForm() {
 /** Offers a detected Ollama, or any other server. */
 function PlatformProvider() {
   const ollama = useQuery(servicesQuery).data?.ollama
-  const use = useMutation({
-    mutationFn: (baseUrl: string) => setProvider('ollama', { baseUrl, label: 'Ollama' }),
-  })
+  const use = useMutation({ mutationFn: (baseUrl: string) => setProvider('ollama', { baseUrl, label: 'Ollama' }) })
   return (
     <div className="flex flex-wrap items-center gap-2 text-sm">
       {ollama && (

@@ -10,10 +10,9 @@ import { showTurn, type Turn } from '../chat/shown-turn.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import { TextArea, TextField } from '../ui/field.tsx'
-import { Loaded } from '../ui/loaded.tsx'
 import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { ErrorNotice, LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Loaded, LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
 import {
   changeTask,
@@ -213,16 +212,15 @@ export function TaskRow({ task }: { task: Task }) {
 }
 
 function DeleteQuestion({ task, onClose }: { task: Task; onClose: () => void }) {
-  const removal = useMutation({
-    mutationFn: () => deleteTask(task.id),
-    onSettled: () => refresh(tasksQuery(task.agentId)),
-  })
   return (
     <ConfirmDialog
       title={`Delete ${task.name}?`}
       lead="The task no longer runs and its run history is deleted. Messages stay in the conversation."
       verb="Delete task"
-      action={removal}
+      run={async () => {
+        await deleteTask(task.id)
+        await refresh(tasksQuery(task.agentId))
+      }}
       onClose={onClose}
     />
   )

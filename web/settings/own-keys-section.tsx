@@ -5,8 +5,7 @@ import { refresh } from '../api/query-client.ts'
 import { Button } from '../ui/button.tsx'
 import { PasswordField, SelectField } from '../ui/field.tsx'
 import { Form, useForm } from '../ui/form.tsx'
-import { Loaded } from '../ui/loaded.tsx'
-import { ErrorNotice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Loaded, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { billingQuery, disableOwnKeys, enableOwnKey } from './settings-api.ts'
 
@@ -40,10 +39,7 @@ export function OwnKeysSection() {
 }
 
 function Enabled({ providers }: { providers: string[] }) {
-  const removal = useMutation({
-    mutationFn: disableOwnKeys,
-    onSettled: () => readAnew(),
-  })
+  const removal = useMutation({ mutationFn: disableOwnKeys, onSettled: () => readAnew() })
   return (
     <div className="grid gap-3">
       <p className="text-sm">

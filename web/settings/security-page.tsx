@@ -11,10 +11,9 @@ import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { CheckField, PasswordField } from '../ui/field.tsx'
 import { Form, useForm } from '../ui/form.tsx'
-import { Loaded } from '../ui/loaded.tsx'
 import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { ErrorNotice, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Loaded, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { deviceName } from './device-name.ts'
 import { changePassword, endOtherSessions, endSession, sessionsQuery, settingsQuery } from './settings-api.ts'
@@ -191,8 +190,5 @@ function EndOthers() {
 }
 
 function useEnd(mutationFn: () => Promise<unknown>) {
-  return useMutation({
-    mutationFn,
-    onSettled: () => refresh(sessionsQuery),
-  })
+  return useMutation({ mutationFn, onSettled: () => refresh(sessionsQuery) })
 }

@@ -7,9 +7,8 @@ import { queryClient, refresh } from '../api/query-client.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { SelectField, TextArea } from '../ui/field.tsx'
-import { Loaded } from '../ui/loaded.tsx'
 import { ConfirmDialog } from '../ui/modal.tsx'
-import { ErrorNotice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Loaded, Skeleton } from '../ui/notice.tsx'
 import {
   deleteSkill,
   enableSkill,
@@ -133,16 +132,15 @@ function SkillFile({ name }: { name: string }) {
 }
 
 function DeleteSkillDialog({ skill, onClose }: { skill: MarketplaceSkill; onClose: () => void }) {
-  const removal = useMutation({
-    mutationFn: () => deleteSkill(skill.id),
-    onSuccess: () => refresh(marketplaceQuery),
-  })
   return (
     <ConfirmDialog
       title={`Delete ${skill.name}?`}
       lead="Removes the skill from all your agents and permanently deletes its SKILL.md."
       verb="Delete skill"
-      action={removal}
+      run={async () => {
+        await deleteSkill(skill.id)
+        await refresh(marketplaceQuery)
+      }}
       onClose={onClose}
     />
   )

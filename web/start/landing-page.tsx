@@ -8,8 +8,7 @@ import { FieldMark } from '../agents/field-mark.tsx'
 import { Brand } from '../shell/brand.tsx'
 import { usePageTitle } from '../shell/page.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
-import { Patience } from '../ui/loaded.tsx'
-import { ErrorNotice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Patience, Skeleton } from '../ui/notice.tsx'
 import { askDemo, demoQuery, plansQuery } from './start-api.ts'
 
 const promises: readonly { title: string; text: string; Icon: LucideIcon }[] = [

@@ -7,8 +7,7 @@ import { agentsQuery } from '../agents/agents-api.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { Button } from '../ui/button.tsx'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
-import { Loaded } from '../ui/loaded.tsx'
-import { ErrorNotice, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Loaded, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 
 type Wish = { name: string; description: string | null; agents: Member[]; summarizer: string | null }
 

@@ -150,18 +150,15 @@ function DangerSection({ swarm }: { swarm: Swarm }) {
 
 function DeleteDialog({ swarm: { id, name }, onClose }: { swarm: Swarm; onClose: () => void }) {
   const navigate = useNavigate()
-  const removal = useMutation({
-    mutationFn: async () => {
-      await deleteSwarm(id)
-      await navigate({ to: '/team/swarms' })
-    },
-  })
   return (
     <ConfirmDialog
       title={`Delete ${name}?`}
       lead="Deletes its runs and their answers. Agents and their conversations are kept."
       verb="Delete"
-      action={removal}
+      run={async () => {
+        await deleteSwarm(id)
+        await navigate({ to: '/team/swarms' })
+      }}
       onClose={onClose}
     />
   )

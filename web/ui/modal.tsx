@@ -1,3 +1,4 @@
+import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react'
 import { createPortal } from 'react-dom'
 import { Button } from './button.tsx'
@@ -73,12 +74,12 @@ type ConfirmDialogProps = {
   verb: string
   look?: 'danger' | 'primary'
   children?: ReactNode
-  /** The mutation that confirming starts. */
-  action?: { isPending: boolean; error: unknown; mutate: () => void }
+  /** The dialog closes when it resolves, and shows its error when it rejects. */
+  run?: () => Promise<unknown>
+  /** Replaces `run` when the caller keeps the state of the action. */
+  onConfirm?: () => void
   isPending?: boolean
   error?: unknown
-  /** Replaces `action.mutate`. */
-  onConfirm?: () => void
   onClose: () => void
   /** Moves the focus; by default to the page title if the previously focused element is gone. */
   onCloseFocus?: ((event: Event) => void) | undefined
@@ -88,8 +89,9 @@ function focusHeadingIfLost(): void {
   if (document.activeElement === document.body) document.querySelector('h1')?.focus()
 }
 
-export function ConfirmDialog({ title, lead, verb, look = 'danger', children, action, ...rest }: ConfirmDialogProps) {
+export function ConfirmDialog({ title, lead, verb, look = 'danger', children, run, ...rest }: ConfirmDialogProps) {
   const id = useId()
+  const action = useMutation({ mutationFn: async () => run?.(), onSuccess: rest.onClose })
   return (
     <Modal
       role="alertdialog"
@@ -106,13 +108,13 @@ export function ConfirmDialog({ title, lead, verb, look = 'danger', children, ac
         {lead}
       </p>
       {children}
-      <ErrorNotice error={rest.error ?? action?.error} />
+      <ErrorNotice error={rest.error ?? action.error} />
       <div className="flex flex-wrap justify-end gap-2">
         <Button onClick={rest.onClose}>Cancel</Button>
         <Button
           look={look}
-          isPending={rest.isPending ?? action?.isPending ?? false}
-          onClick={rest.onConfirm ?? (() => action?.mutate())}
+          isPending={rest.isPending ?? action.isPending}
+          onClick={rest.onConfirm ?? (() => action.mutate())}
         >
           {verb}
         </Button>

@@ -4,9 +4,8 @@ import type { AgentChannel, ChannelPairing, ChannelPerson } from '../../../src/f
 import type { ChannelConversation } from '../../../src/features/conversations/chat/schemas.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
 import { Moment } from '../../ui/moment.tsx'
-import { ErrorNotice, Skeleton } from '../../ui/notice.tsx'
+import { ErrorNotice, Loaded, Skeleton } from '../../ui/notice.tsx'
 import { conversationQuery, conversationsQuery, decidePairing, removePerson } from './channels-api.ts'
 
 type ChannelPeopleProps = { agentId: string; channel: AgentChannel; title: string }

@@ -1,4 +1,4 @@
-import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ChannelChanged } from '../../../src/features/agents/channels/schemas.ts'
 import type { WebAgent } from '../../../src/features/agents/registry/schemas.ts'
@@ -15,10 +15,9 @@ import { Button } from '../../ui/button.tsx'
 import { Address, CopyButton } from '../../ui/copy-button.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Form, useForm } from '../../ui/form.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
 import { ConfirmDialog } from '../../ui/modal.tsx'
 import { Moment } from '../../ui/moment.tsx'
-import { Notice, Skeleton } from '../../ui/notice.tsx'
+import { Loaded, Notice, Skeleton } from '../../ui/notice.tsx'
 import { Section } from '../../ui/panel.tsx'
 
 function webhookChannelQuery(agentId: string) {
@@ -101,13 +100,6 @@ function Fields({ agentId, channel }: { agentId: string; channel: WebhookChannel
 
 function SwitchOff({ agentId, onDone }: { agentId: string; onDone: () => void }) {
   const [isAsking, setAsking] = useState(false)
-  const end = useMutation({
-    mutationFn: () => request(ChannelChanged, api.DELETE('/api/agents/{id}/webhook-channel', inPath({ id: agentId }))),
-    async onSuccess() {
-      await refresh(webhookChannelQuery(agentId))
-      onDone()
-    },
-  })
   return (
     <>
       <Button className="justify-self-start" onClick={() => setAsking(true)}>
@@ -118,7 +110,11 @@ function SwitchOff({ agentId, onDone }: { agentId: string; onDone: () => void })
           title="Turn off the webhook?"
           lead="The URL stops accepting messages and the secret is deleted. Turning the webhook on again creates a new secret."
           verb="Turn off"
-          action={end}
+          run={async () => {
+            await request(ChannelChanged, api.DELETE('/api/agents/{id}/webhook-channel', inPath({ id: agentId })))
+            await refresh(webhookChannelQuery(agentId))
+            onDone()
+          }}
           onClose={() => setAsking(false)}
         />
       )}
