@@ -128,6 +128,7 @@ export async function openServer(parts: ServerParts): Promise<OpenServer> {
       await jobs.stop()
       await platform.conversations.turns.close()
       await platform.ai.spendings.endAll()
+      await platform.ai.bodyLog.flush()
       await runtimes.close(options)
       await checkpoints.stop()
       platform.close()

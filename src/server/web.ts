@@ -37,6 +37,7 @@ import { breakersWeb } from '../features/ai/breakers/web.ts'
 import { demoWeb } from '../features/ai/demo/web.ts'
 import { aiWeb } from '../features/ai/gateway/web.ts'
 import { pricesWeb } from '../features/ai/prices/web.ts'
+import { requestsWeb } from '../features/ai/requests/web.ts'
 import { usageWeb } from '../features/ai/usage/web.ts'
 import { agentApiWeb } from '../features/conversations/agent-messages/web.ts'
 import { agentToolsWeb } from '../features/conversations/agent-tools/web.ts'
@@ -153,6 +154,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', breakersWeb(ai))
   mountMoney(app, platform)
   app.route('/', usageWeb(ai))
+  app.route('/', requestsWeb(ai))
   app.route('/', browseWeb(webTools))
   app.route('/', swarmsWeb(conversations))
   app.route('/', missionControlWeb(monitoring))

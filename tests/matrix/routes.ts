@@ -50,6 +50,7 @@ const CHANNEL = { idOf: (person: Person) => `nch_${person.canary}`, missing: 'nc
 /** Its id names its agent. */
 const MCP_SERVER = { idOf: (person: Person) => `mcp_of_${person.agentId}`, missing: 'mcp_missing' }
 const agentOf = (serverId: string) => serverId.replace('mcp_of_', '')
+const REQUEST = { idOf: (person: Person) => `gen_${person.canary}`, missing: 'gen_missing' }
 const EMAIL = { idOf: (person: Person) => person.email, missing: 'missing@example.com' }
 
 const QUESTION = { messages: [{ role: 'user', content: 'Hi' }] }
@@ -679,6 +680,10 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   // The offline model is not part of the demo.
   'POST /api/demo/chat web': { status: 503, body: () => ({ message: 'Hi' }) },
   'GET /api/me/usage web': reached,
+  'GET /api/requests web': reached,
+  'GET /api/requests/:generationId web': { names: REQUEST, status: 200 },
+  'DELETE /api/requests/:generationId/bodies web': { names: REQUEST, status: 200 },
+  'DELETE /api/requests/bodies web': { status: 200 },
   'GET /api/usage/by-day web': reached,
   'GET /api/usage/calls web': reached,
   'GET /api/usage/export web': reached,

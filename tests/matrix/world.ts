@@ -23,7 +23,7 @@ import { insertAgent, openTokens } from '../../src/features/agents/registry/agen
 import { changeSettings } from '../../src/features/agents/registry/config.ts'
 import { agents } from '../../src/features/agents/registry/tables.ts'
 import { agentVerifications, verificationChallenges } from '../../src/features/agents/verification/tables.ts'
-import { usageDays, usageLogs } from '../../src/features/ai/usage/tables.ts'
+import { requestBodies, usageDays, usageLogs } from '../../src/features/ai/usage/tables.ts'
 import { chatSessions, messages } from '../../src/features/conversations/chat/tables.ts'
 import { heartbeats } from '../../src/features/conversations/heartbeat/tables.ts'
 import { scheduledRuns, scheduledTasks } from '../../src/features/conversations/scheduled-tasks/tables.ts'
@@ -356,7 +356,11 @@ export async function openWorld(
     tx.insert(identities)
       .values({ ...external, userId, refreshToken, createdAt: now, lastUsedAt: now })
       .run()
-    tx.insert(usageLogs).values({ userId, agentId, model: canary, errorMessage: canary, createdAt: now }).run()
+    const generationId = `gen_${canary}`
+    tx.insert(usageLogs)
+      .values({ userId, agentId, model: canary, errorMessage: canary, generationId, createdAt: now })
+      .run()
+    tx.insert(requestBodies).values({ generationId, userId, request: canary, answer: canary, createdAt: now }).run()
     const used = { model: canary, inputTokens: 7, outputTokens: 7, costMicroUsd: 7, calls: 1 }
     tx.insert(usageDays)
       .values({ userId, agentId, day: now.toISOString().slice(0, 10), ...used })

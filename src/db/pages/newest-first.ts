@@ -54,7 +54,8 @@ export async function* inRanges(
   }
 }
 
-function isNotBehind({ time, id }: NewestFirst, place: Place): SQL {
+/** Matches the rows up to `place`, and `place` itself. */
+export function isNotBehind({ time, id }: NewestFirst, place: Place): SQL {
   return sql`(${time}, ${id}) >= (${sql.param(place.time, time)}, ${place.id})`
 }
 

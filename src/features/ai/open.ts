@@ -16,8 +16,16 @@ import { createAiHealth, createServiceProviders } from './gateway/providers.ts'
 import { createCooldowns, findDefaultFor } from './gateway/routing.ts'
 import { createOwnKeys, type OpenProvider } from './own-keys/own-keys.ts'
 import { createPriceFinder } from './prices/prices.ts'
+import { createBodyLog } from './requests/bodies.ts'
 import { createResponseStore } from './responses/store.ts'
-import { createAgentSums, createDaySums, createKeySums, createQuota, createUserSums } from './usage/quota.ts'
+import {
+  createAgentSums,
+  createDaySums,
+  createEndUserSums,
+  createKeySums,
+  createQuota,
+  createUserSums,
+} from './usage/quota.ts'
 import { createUsageRecorder } from './usage/recorder.ts'
 import { createSpendings } from './usage/spend.ts'
 import { createUnderWayFile, createUsageSpool } from './usage/spool.ts'
@@ -96,14 +104,27 @@ function openBookkeeping({ db, clock, log }: Base, dataDir: string) {
   const usageSpool = createUsageSpool({ file, underWayFile, writer, log })
   const userSums = createUserSums({ db, clock })
   const keySums = createKeySums({ db, clock })
+  const endUserSums = createEndUserSums({ db, clock })
   const daySums = createDaySums({ db, clock })
   const agentSums = createAgentSums({ db, clock })
-  const usage = createUsageRecorder({ writer, spool: usageSpool, clock, log, userSums, keySums, daySums, agentSums })
+  const usage = createUsageRecorder({
+    ...{ writer, spool: usageSpool, clock, log },
+    ...{ userSums, keySums, endUserSums, daySums, agentSums },
+  })
   const spendings = createSpendings({
-    quota: createQuota({ userSums, keySums }),
+    quota: createQuota({ userSums, keySums, endUserSums }),
     usage,
     underWayFile: createUnderWayFile(underWayFile),
     clock,
   })
-  return { userSums, keySums, daySums, agentSums, usage, usageSpool, spendings }
+  return {
+    userSums,
+    keySums,
+    daySums,
+    agentSums,
+    usage,
+    usageSpool,
+    spendings,
+    bodyLog: createBodyLog({ db, clock, log }),
+  }
 }

@@ -8,6 +8,7 @@ import { giveBackSpace } from '../../../db/space.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { auditLog } from '../../accounts/audit/tables.ts'
 import { securityEvents } from '../../accounts/security-events/tables.ts'
+import { BODY_DAYS } from '../../ai/requests/bodies.ts'
 import { storedResponses } from '../../ai/responses/tables.ts'
 import { requestBodies, toolEvents, usageEndUserMonths, usageLogs } from '../../ai/usage/tables.ts'
 import { messages } from '../../conversations/chat/tables.ts'
@@ -28,8 +29,6 @@ const KEPT: Readonly<Record<keyof RetentionDays, { table: SQLiteTable; time: SQL
   inbox: { table: inboxMessages, time: inboxMessages.receivedAt },
 }
 
-/** Bodies of model requests are kept this long, whatever the settings. */
-const BODY_DAYS = 7
 /** Stored responses are kept this long after their last use in a conversation. */
 const RESPONSE_DAYS = 30
 

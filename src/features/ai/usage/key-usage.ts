@@ -1,9 +1,9 @@
-import { and, eq, gte, lte, type SQL } from 'drizzle-orm'
+import { and, eq, gte, lte, type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../../db/open.ts'
 import { apiKeys } from '../../accounts/keys/tables.ts'
 import { type CostSum, NO_COST, toShownCost } from './costs.ts'
 import type { KeyDays } from './schemas.ts'
-import { usageKeyDays, usageKeyMonths } from './tables.ts'
+import { usageEndUserMonths, usageKeyDays, usageKeyMonths } from './tables.ts'
 
 export type KeyUsage = { tokens: number; calls: number } & CostSum
 
@@ -50,13 +50,31 @@ export function listKeyParts(db: Db, userId: string, isInSlice: SQL): KeyPart[] 
     .all()
 }
 
-/** Copies the monthly usage to a replacement key, so that rotation resets no limit. */
+/** Copies the monthly usage of a key and its end users to a replacement key, so that rotation resets no limit. */
 export function copyKeyUsage(tx: Tx, from: string, to: string, month: string): void {
   const usage = readKeyUsage(tx, from, month)
   if (usage.calls > 0)
     tx.insert(usageKeyMonths)
       .values({ ...usage, keyId: to, month })
       .run()
+  const { userId, keyId, endUser, tokens, costMicroUsd, calls } = usageEndUserMonths
+  const months = tx
+    .select({
+      userId,
+      keyId: sql<string>`${to}`.as('key_id'),
+      month: usageEndUserMonths.month,
+      endUser,
+      tokens,
+      costMicroUsd,
+      calls,
+    })
+    .from(usageEndUserMonths)
+    .where(and(eq(userId, ownerOf(tx, to)), eq(keyId, from), eq(usageEndUserMonths.month, month)))
+  tx.insert(usageEndUserMonths).select(months).run()
+}
+
+function ownerOf(tx: Tx, keyId: string) {
+  return tx.select({ userId: apiKeys.userId }).from(apiKeys).where(eq(apiKeys.id, keyId))
 }
 
 function isOf(keyId: string, month: string) {

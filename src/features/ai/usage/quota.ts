@@ -1,4 +1,5 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
+import QuickLRU from 'quick-lru'
 import { type Clock, toDay, toMonth } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { type MicroUsd, toUsd } from '../../../core/money.ts'
@@ -6,7 +7,7 @@ import type { Db } from '../../../db/open.ts'
 import type { KeyLimits } from '../../accounts/keys/limits.ts'
 import type { Plan } from '../../accounts/plans/plans.ts'
 import { readKeyUsage } from './key-usage.ts'
-import { usageDays, usageMonths } from './tables.ts'
+import { usageDays, usageEndUserMonths, usageMonths } from './tables.ts'
 
 /** A further limit on calls, its current usage and its error. `isOfMoney`: models without a known price cannot be used. */
 export type Budget = {
@@ -27,11 +28,14 @@ export type Estimate = { tokens: number; costMicroUsd: MicroUsd }
  * `isTight`: so little quota remains that the call must not exceed its estimate.
  */
 type Reservation = { isTight: boolean; release(): void }
-export type Quota = { reserve(spender: Spender, estimate: Estimate): Reservation }
+/** `endUser` is the end user that the call names; it counts where the key limits its end users. */
+export type Quota = { reserve(spender: Spender, estimate: Estimate, endUser: string | null): Reservation }
 
 /** A quota that allows fewer calls than this is tight. */
 const TIGHT_CALLS = 64
 const UNLIMITED: Reservation = { isTight: false, release() {} }
+
+type QuotaSums = { userSums: RunningSums; keySums: RunningSums; endUserSums: RunningSums }
 
 /** One limit that a call counts against. */
 type Account = { id: string; used: Sums; maxTokens: number; maxCostMicroUsd: number; exceeded(used: Sums): AppError }
@@ -40,7 +44,7 @@ type Account = { id: string; used: Sums; maxTokens: number; maxCostMicroUsd: num
  * Enforces the monthly limits of plans and keys. Each call reserves its estimate first, so parallel calls cannot exceed a
  * limit together. Reservations are kept in memory because only one process serves a database.
  */
-export function createQuota(deps: { userSums: RunningSums; keySums: RunningSums }): Quota {
+export function createQuota(deps: QuotaSums): Quota {
   const held = new Map<string, Sums>()
 
   const heldBy = (id: string) => held.get(id) ?? { tokens: 0, costMicroUsd: 0 }
@@ -66,9 +70,12 @@ export function createQuota(deps: { userSums: RunningSums; keySums: RunningSums 
   }
 
   return {
-    /** @throws AppError `limited` QUOTA_EXCEEDED for the plan, KEY_QUOTA_EXCEEDED for the key, or the budget's own error. */
-    reserve(spender, estimate) {
-      const accounts = accountsOf(deps, spender)
+    /**
+     * @throws AppError `limited` QUOTA_EXCEEDED for the plan, KEY_QUOTA_EXCEEDED for the key, END_USER_QUOTA_EXCEEDED for an
+     * end user of the key, or the budget's own error.
+     */
+    reserve(spender, estimate, endUser) {
+      const accounts = accountsOf(deps, spender, endUser)
       if (accounts.length === 0) return UNLIMITED
       for (const account of accounts) if (!fits(account, estimate, 1)) throw account.exceeded(account.used)
       const isTight = accounts.some((account) => !fits(account, estimate, TIGHT_CALLS))
@@ -85,15 +92,14 @@ export function createQuota(deps: { userSums: RunningSums; keySums: RunningSums 
   }
 }
 
-function accountsOf(
-  deps: { userSums: RunningSums; keySums: RunningSums },
-  { userId, plan, key, budget }: Spender,
-): Account[] {
+function accountsOf(deps: QuotaSums, { userId, plan, key, budget }: Spender, endUser: string | null): Account[] {
   const accounts: Account[] = []
   if (plan.tokensPerMonth !== null || plan.costMicroUsdPerMonth !== null)
     accounts.push(accountOfPlan(deps.userSums, userId, plan))
   if (key && (key.tokensPerMonth !== null || key.budgetMicroUsd !== null))
     accounts.push(accountOfKey(deps.keySums, key))
+  if (key && key.endUserBudgetMicroUsd !== null)
+    accounts.push(accountOfEndUser(deps.endUserSums, toEndUserId(userId, key.id, endUser), key.endUserBudgetMicroUsd))
   if (budget) accounts.push({ ...budget, used: budget.used() })
   return accounts
 }
@@ -118,6 +124,16 @@ function accountOfKey(keySums: RunningSums, key: NonNullable<Spender['key']>): A
   }
 }
 
+function accountOfEndUser(endUserSums: RunningSums, id: string, maxCostMicroUsd: MicroUsd): Account {
+  return {
+    id,
+    used: endUserSums.used(id),
+    maxTokens: Number.POSITIVE_INFINITY,
+    maxCostMicroUsd,
+    exceeded: (used) => endUserQuotaExceeded(used, maxCostMicroUsd),
+  }
+}
+
 function quotaExceeded({ name, tokensPerMonth, costMicroUsdPerMonth }: Plan, used: Sums): AppError {
   const tokens = tokensPerMonth === null ? [] : [`${used.tokens} of ${tokensPerMonth} tokens`]
   const cost = costMicroUsdPerMonth === null ? [] : [`$${toUsd(used.costMicroUsd)} of $${toUsd(costMicroUsdPerMonth)}`]
@@ -133,6 +149,11 @@ function keyQuotaExceeded(key: KeyLimits, used: Sums): AppError {
   return new AppError('limited', message, { code: 'KEY_QUOTA_EXCEEDED' })
 }
 
+function endUserQuotaExceeded(used: Sums, budgetMicroUsd: MicroUsd): AppError {
+  const message = `Monthly budget of this end user exceeded. Used $${toUsd(used.costMicroUsd)} of $${toUsd(budgetMicroUsd)}. It resets at the start of next month.`
+  return new AppError('limited', message, { code: 'END_USER_QUOTA_EXCEEDED' })
+}
+
 export type Sums = { tokens: number; costMicroUsd: MicroUsd }
 
 /** Usage of each user, key or agent in the current month or day (UTC), kept in memory because every call checks it. */
@@ -141,6 +162,16 @@ export type RunningSums = {
   /** Adds usage that is about to be written. */
   add(id: string, at: Date, sums: Sums): void
 }
+
+/** Returns the id of an end user of a key in `RunningSums`. Calls without an end user share one. */
+export function toEndUserId(userId: string, keyId: string, endUser: string | null | undefined): string {
+  return `${userId}\n${keyId}\n${endUser ?? ''}`
+}
+
+/** End users kept in memory. Callers choose their names. */
+const MAX_END_USERS = 20_000
+
+type SumMap = { get(id: string): Sums | undefined; set(id: string, sums: Sums): unknown }
 
 /** Periods kept in memory, so that a clock that jumps and returns finds its period again. */
 const PERIODS_KEPT = 3
@@ -162,6 +193,28 @@ export function createKeySums(deps: { db: Db; clock: Clock }): RunningSums {
     const { tokens, costMicroUsd } = readKeyUsage(deps.db, keyId, month)
     return { tokens, costMicroUsd }
   })
+}
+
+/** Tokens and cost of end users in a month, by `toEndUserId`. */
+export function createEndUserSums(deps: { db: Db; clock: Clock }): RunningSums {
+  const { userId, keyId, month, endUser, tokens, costMicroUsd } = usageEndUserMonths
+  const byId = deps.db
+    .select({ tokens, costMicroUsd })
+    .from(usageEndUserMonths)
+    .where(
+      and(
+        eq(userId, sql.placeholder('userId')),
+        eq(keyId, sql.placeholder('keyId')),
+        eq(month, sql.placeholder('month')),
+        eq(endUser, sql.placeholder('endUser')),
+      ),
+    )
+    .prepare()
+  const read = (id: string, month: string) => {
+    const [userId, keyId, ...name] = id.split('\n')
+    return byId.get({ userId, keyId, month, endUser: name.join('\n') }) ?? { tokens: 0, costMicroUsd: 0 }
+  }
+  return createRunningSums(deps.clock, toMonth, read, () => new QuickLRU({ maxSize: MAX_END_USERS }))
 }
 
 /** Tokens and cost of users in a day. */
@@ -206,8 +259,9 @@ function createRunningSums(
   clock: Clock,
   toPeriod: (time: Date) => string,
   read: (id: string, period: string) => Sums,
+  createSums: () => SumMap = () => new Map(),
 ): RunningSums {
-  const periods = new Map<string, Map<string, Sums>>()
+  const periods = new Map<string, SumMap>()
   const find = (id: string, time: Date): Sums => {
     const period = toPeriod(time)
     const sums = periods.get(period) ?? openPeriod(period)
@@ -220,7 +274,7 @@ function createRunningSums(
   const openPeriod = (period: string) => {
     const [oldest] = periods.keys()
     if (oldest !== undefined && periods.size >= PERIODS_KEPT) periods.delete(oldest)
-    const sums = new Map<string, Sums>()
+    const sums = createSums()
     periods.set(period, sums)
     return sums
   }

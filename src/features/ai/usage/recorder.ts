@@ -3,7 +3,7 @@ import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { toUsd } from '../../../core/money.ts'
 import { currentRequestId } from '../../../core/request-id.ts'
-import type { RunningSums } from './quota.ts'
+import { type RunningSums, toEndUserId } from './quota.ts'
 import type { UsageSpool } from './spool.ts'
 import type { Timed, UsageEvent, UsageWriter } from './writer.ts'
 
@@ -29,6 +29,7 @@ export function createUsageRecorder(deps: {
   log: Log
   userSums: RunningSums
   keySums: RunningSums
+  endUserSums: RunningSums
   daySums: RunningSums
   agentSums: RunningSums
 }): UsageRecorder {
@@ -56,7 +57,7 @@ export function createUsageRecorder(deps: {
 
   /** A sum that cannot be read now is read at its next use. */
   const count = (
-    { userId, agentId, keyId, isOwnKey, inputTokens, outputTokens, costMicroUsd }: UsageEvent,
+    { userId, agentId, keyId, endUser, isOwnKey, inputTokens, outputTokens, costMicroUsd }: UsageEvent,
     at: Date,
   ) => {
     const sums = { tokens: inputTokens + outputTokens, costMicroUsd: costMicroUsd ?? 0 }
@@ -64,7 +65,10 @@ export function createUsageRecorder(deps: {
       if (!isOwnKey) deps.userSums.add(userId, at, sums)
       deps.daySums.add(userId, at, sums)
       deps.agentSums.add(agentId, at, sums)
-      if (keyId) deps.keySums.add(keyId, at, sums)
+      if (keyId) {
+        deps.keySums.add(keyId, at, sums)
+        deps.endUserSums.add(toEndUserId(userId, keyId, endUser), at, sums)
+      }
     } catch (error) {
       deps.log.error(`[UsageLogger] Failed to count usage: ${errorMessage(error)}`)
     }

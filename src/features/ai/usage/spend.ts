@@ -5,8 +5,10 @@ import type { UsageRecorder } from './recorder.ts'
 import type { UnderWayFile } from './spool.ts'
 import type { Timed, UsageEvent } from './writer.ts'
 
-/** A call to account for: its payer, agent and route, and the most that it may use. */
-export type SpendingOrder = { spender: Spender; agentId: string; endpoint: string; estimate: Estimate }
+/** A call to account for: its payer, agent and route, the most that it may use, and the end user and tags that it names. */
+export type SpendingOrder = { spender: Spender; agentId: string; endpoint: string; estimate: Estimate } & Partial<
+  Pick<UsageEvent, 'endUser' | 'tags'>
+>
 
 /** The final usage and cost of a call. */
 export type Bill = Pick<
@@ -23,7 +25,8 @@ export type Bill = Pick<
   | 'costMicroUsd'
   | 'isEstimated'
   | 'errorMessage'
->
+> &
+  Pick<UsageEvent, 'firstTokenMs' | 'priceSource' | 'finishReason' | 'callId' | 'trail'>
 
 /**
  * The account of one running call. The first `record`, `recordLater` or `cancel` ends it and releases the reservation.
@@ -69,15 +72,15 @@ export function createSpendings(deps: {
   let lines = 0
 
   return {
-    begin({ spender, agentId, endpoint, estimate }, last) {
-      const reservation = deps.quota.reserve(spender, estimate)
+    begin({ spender, agentId, endpoint, estimate, endUser = null, tags = null }, last) {
+      const reservation = deps.quota.reserve(spender, estimate, endUser)
       const generationId = newOrderedId('gen')
       const startedAt = performance.now()
       const isFirstEnd = () => underWay.delete(generationId)
       const readLatency = () => Math.round(performance.now() - startedAt)
       const toEvent = (bill: Bill, latencyMs: number): UsageEvent => {
         const { userId, key } = spender
-        return { generationId, userId, agentId, keyId: key?.id ?? null, endpoint, latencyMs, ...bill }
+        return { generationId, userId, agentId, keyId: key?.id ?? null, endpoint, latencyMs, endUser, tags, ...bill }
       }
       // Both in one turn of the event loop, so that no other call can reserve the spent amount.
       const recordBill = (bill: Bill, latencyMs: number) => {

@@ -2,6 +2,7 @@ import { open, readFile, rename, rm } from 'node:fs/promises'
 import { z } from 'zod'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
+import { PRICE_SOURCES } from './tables.ts'
 import type { Timed, UsageWriter } from './writer.ts'
 
 /** Usage that could not be written: kept in a file beside the database until it can. */
@@ -22,6 +23,15 @@ const BATCH = 500
 /** Protects the memory; further events are lost and logged. */
 const MAX_HELD = 100_000
 
+const Step = z.object({
+  generationId: z.string(),
+  model: z.string(),
+  provider: z.string(),
+  latencyMs: z.number(),
+  failure: z.string().nullable(),
+  error: z.string().nullable(),
+})
+
 const SpooledEvent = z.object({
   generationId: z.string(),
   keyId: z.string().nullable(),
@@ -41,6 +51,13 @@ const SpooledEvent = z.object({
   endpoint: z.string(),
   latencyMs: z.number(),
   errorMessage: z.string().nullable(),
+  firstTokenMs: z.number().nullable().default(null),
+  priceSource: z.enum(PRICE_SOURCES).nullable().default(null),
+  finishReason: z.string().nullable().default(null),
+  callId: z.string().nullable().default(null),
+  trail: z.array(Step).nullable().default(null),
+  endUser: z.string().nullable().default(null),
+  tags: z.array(z.string()).nullable().default(null),
   at: z.coerce.date(),
 })
 

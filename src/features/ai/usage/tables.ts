@@ -128,6 +128,13 @@ export const usageEndUserMonths = sqliteTable(
   ],
 )
 
+/** For `onConflictDoUpdate` of an end user's month. */
+export const addedEndUserSums = {
+  tokens: sql`${usageEndUserMonths.tokens} + excluded.tokens`,
+  costMicroUsd: sql`${usageEndUserMonths.costMicroUsd} + excluded.cost_micro_usd`,
+  calls: sql`${usageEndUserMonths.calls} + excluded.calls`,
+}
+
 /** Daily sums (UTC), so that dashboards need not read single calls. */
 export const usageDays = sqliteTable(
   'usage_days',

@@ -5,15 +5,40 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import {
   addedDaySums,
+  addedEndUserSums,
   addedKeyDaySums,
   addedKeySums,
   addedMonthSums,
+  type PRICE_SOURCES,
+  type TrailStep,
   usageDays,
+  usageEndUserMonths,
   usageKeyDays,
   usageKeyMonths,
   usageLogs,
   usageMonths,
+  usageTags,
 } from './tables.ts'
+
+/**
+ * Facts for the request log. `firstTokenMs` is the time to the first chunk of a streamed answer. `callId` is the generation
+ * id of the first attempt, and `trail` lists the attempts so far; both are null for a call's first attempt. `tags` are
+ * distinct.
+ */
+type CallDetail = {
+  firstTokenMs: number | null
+  priceSource: (typeof PRICE_SOURCES)[number] | null
+  finishReason: string | null
+  callId: string | null
+  trail: readonly TrailStep[] | null
+  endUser: string | null
+  tags: readonly string[] | null
+}
+
+const NO_DETAIL: CallDetail = {
+  ...{ firstTokenMs: null, priceSource: null, finishReason: null },
+  ...{ callId: null, trail: null, endUser: null, tags: null },
+}
 
 /**
  * One completion, successful or not. `generationId` makes the record unique and is returned to the caller. `model` and
@@ -40,7 +65,7 @@ export type UsageEvent = {
   endpoint: string
   latencyMs: number
   errorMessage: string | null
-}
+} & Partial<CallDetail>
 
 /** Cache tokens of a call that used no provider's cache. */
 export const UNCACHED = { cachedInputTokens: 0, cacheCreationTokens: 0, cacheCreationHourTokens: 0 } as const
@@ -65,6 +90,8 @@ export function createUsageWriter(db: Db): UsageWriter {
     for (const month of sumMonths(events)) statements.month.run(month)
     for (const month of sumKeyMonths(events)) statements.keyMonth.run(month)
     for (const day of sumKeyDays(events)) statements.keyDay.run(day)
+    for (const month of sumEndUserMonths(events)) statements.endUserMonth.run(month)
+    for (const { tags, generationId } of events) if (tags) statements.tags.run({ generationId })
   }
   return {
     save: (events) => write(db, (tx) => insert(tx, events)),
@@ -86,7 +113,15 @@ function onlyMissing(tx: Tx, events: Timed[]): Timed[] {
 
 function toLogRow({ errorMessage, at, isEstimated, costMicroUsd, ...event }: Timed): typeof usageLogs.$inferInsert {
   const cost = { costMicroUsd: costMicroUsd ?? 0, isUnpriced: costMicroUsd === null }
-  return { ...event, ...cost, success: errorMessage === null, errorMessage, createdAt: at, estimated: isEstimated }
+  return {
+    ...NO_DETAIL,
+    ...event,
+    ...cost,
+    success: errorMessage === null,
+    errorMessage,
+    createdAt: at,
+    estimated: isEstimated,
+  }
 }
 
 /** One row for each user, day, agent and model. */
@@ -184,6 +219,22 @@ function sumKeyDays(events: Timed[]) {
   return sums.values()
 }
 
+/** One row for each key, end user and month; calls without an end user share a row. */
+function sumEndUserMonths(events: Timed[]) {
+  const sums = new Map<string, typeof usageEndUserMonths.$inferSelect>()
+  for (const { userId, keyId, at, inputTokens, outputTokens, costMicroUsd, endUser } of events) {
+    if (keyId === null) continue
+    const row = { userId, keyId, month: toMonth(at), endUser: endUser ?? '' }
+    const name = `${row.month}\n${userId}\n${keyId}\n${row.endUser}`
+    const sum = sums.get(name) ?? { ...row, tokens: 0, costMicroUsd: 0, calls: 0 }
+    sum.tokens += inputTokens + outputTokens
+    sum.costMicroUsd += costMicroUsd ?? 0
+    sum.calls += 1
+    sums.set(name, sum)
+  }
+  return sums.values()
+}
+
 function prepareStatements(tx: Tx) {
   const value = sql.placeholder
   return {
@@ -212,7 +263,21 @@ function prepareStatements(tx: Tx) {
         attempts: value('attempts'),
         isOwnKey: value('isOwnKey'),
         estimated: value('estimated'),
+        firstTokenMs: value('firstTokenMs'),
+        priceSource: value('priceSource'),
+        finishReason: value('finishReason'),
+        callId: value('callId'),
+        trail: value('trail'),
+        endUser: value('endUser'),
+        tags: value('tags'),
       })
+      .prepare(),
+    tags: tx
+      .insert(usageTags)
+      .select(
+        sql`SELECT ${usageLogs.id}, value, ${usageLogs.userId}, ${usageLogs.createdAt}
+          FROM ${usageLogs}, json_each(${usageLogs.tags}) WHERE ${usageLogs.generationId} = ${value('generationId')}`,
+      )
       .prepare(),
     day: tx
       .insert(usageDays)
@@ -268,6 +333,27 @@ function prepareKeySums(tx: Tx) {
         unpricedCalls: value('unpricedCalls'),
       })
       .onConflictDoUpdate({ target: [usageKeyMonths.keyId, usageKeyMonths.month], set: addedKeySums })
+      .prepare(),
+    endUserMonth: tx
+      .insert(usageEndUserMonths)
+      .values({
+        userId: value('userId'),
+        keyId: value('keyId'),
+        month: value('month'),
+        endUser: value('endUser'),
+        tokens: value('tokens'),
+        costMicroUsd: value('costMicroUsd'),
+        calls: value('calls'),
+      })
+      .onConflictDoUpdate({
+        target: [
+          usageEndUserMonths.userId,
+          usageEndUserMonths.keyId,
+          usageEndUserMonths.month,
+          usageEndUserMonths.endUser,
+        ],
+        set: addedEndUserSums,
+      })
       .prepare(),
     keyDay: tx
       .insert(usageKeyDays)
