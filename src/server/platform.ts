@@ -116,7 +116,7 @@ function closePlatform(
 }
 
 // The parts of lower domains that the features of a domain use.
-const CALLER_PARTS = ['findUser', 'rules', 'verifyKey'] as const
+const CALLER_PARTS = ['egress', 'findUser', 'rules', 'verifyKey'] as const
 const ACCOUNTS_FOR_AGENTS = [
   ...CALLER_PARTS,
   'appUrl',

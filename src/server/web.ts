@@ -55,6 +55,7 @@ import { scheduledTasksWeb } from '../features/conversations/scheduled-tasks/web
 import { swarmsWeb } from '../features/conversations/swarms/web.ts'
 import { webhookChannelWeb } from '../features/conversations/webhook-channel/web.ts'
 import { colonyWeb } from '../features/monitoring/colony/routes.ts'
+import { costsWeb } from '../features/monitoring/costs/routes.ts'
 import { fleetWeb } from '../features/monitoring/fleet/routes.ts'
 import { healthWeb, probes } from '../features/monitoring/health/routes.ts'
 import { instancesWeb } from '../features/monitoring/instances/routes.ts'
@@ -142,6 +143,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', logRoutes(agents, owner))
   app.route('/', metricsWeb(monitoring))
   app.route('/', fleetWeb(monitoring))
+  app.route('/', costsWeb(monitoring))
   app.route('/', agentApiWeb(conversations))
   app.route('/', memoryWeb(conversations))
   app.route('/', inboxWeb(conversations))

@@ -684,6 +684,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/requests/:generationId web': { names: REQUEST, status: 200 },
   'DELETE /api/requests/:generationId/bodies web': { names: REQUEST, status: 200 },
   'DELETE /api/requests/bodies web': { status: 200 },
+  'GET /api/usage/anomalies web': reached,
   'GET /api/usage/by-day web': reached,
   'GET /api/usage/calls web': reached,
   'GET /api/usage/export web': reached,

@@ -43,14 +43,14 @@ type ModelsNeeds = {
   instruct: (agentId: string) => string | null
 }
 
-type FromBelow = Pick<ReturnType<typeof openAccounts>, 'findUser' | 'rules' | 'verifyKey'> &
+type FromBelow = Pick<ReturnType<typeof openAccounts>, 'egress' | 'findUser' | 'rules' | 'verifyKey'> &
   Pick<ReturnType<typeof openAgents>, 'activity' | 'diskFloor'>
 
 /** Creates the services of the AI domain. */
 export function openAi(
   base: Base,
   settings: AiSettings,
-  { findUser, rules, verifyKey, activity, diskFloor }: FromBelow,
+  { egress, findUser, rules, verifyKey, activity, diskFloor }: FromBelow,
   { providers, openProvider, tokens = createTokenCounter(base), instruct }: ModelsNeeds,
 ) {
   const { db, clock, log } = base
@@ -80,7 +80,7 @@ export function openAi(
     tokens,
     ownKeys,
     callers: createCallerFinder({
-      ...{ db, clock, verifyKey, rules, ownKeys, findUser, internalApiKey, breakers },
+      ...{ db, clock, verifyKey, rules, ownKeys, findUser, internalApiKey, breakers, egress },
       touchAgent: activity.touch,
     }),
     serviceProviders,

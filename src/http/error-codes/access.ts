@@ -32,6 +32,11 @@ export const ACCESS_CODES = {
     means: 'The last sign-in is too old for this action.',
     remedy: 'Sign in again, then repeat the request.',
   },
+  GUARDRAIL_BLOCKED: {
+    kinds: ['invalid'],
+    means: 'A guardrail of the key or agent blocked the request or the answer.',
+    remedy: 'Remove what the message names, or change the guardrails of the key or agent.',
+  },
   IdpAuthFailed: {
     kinds: ['unauthenticated'],
     means: 'The identity provider returned no user. The sign-in page shows it as the query parameter `error`.',

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 
 /** Kinds of personal data and secrets that can be replaced. */
-const REDACTIONS = ['email', 'phone', 'card', 'iban', 'keys'] as const
+export const REDACTIONS = ['email', 'phone', 'card', 'iban', 'keys'] as const
+export type Redaction = (typeof REDACTIONS)[number]
 
 const MAX_PATTERNS = 100
 const MAX_PATTERN_CHARACTERS = 200

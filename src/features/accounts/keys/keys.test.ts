@@ -42,6 +42,7 @@ test('POST /api/keys: 201 with the raw key, which GET /api/keys never shows agai
     },
     allowedCidrs: [],
     budgetIncrease: null,
+    guardrails: null,
   }
   expect(list).toEqual({ keys: [shown] })
 })

@@ -45,8 +45,10 @@ export async function createKey(
 }
 
 /** Returns the columns of the settings beside the limits; missing fields stay unchanged. */
-function toSettingColumns({ allowedCidrs, budgetIncrease, logBodies }: CreateKeyRequest | ChangeKeyRequest, now: Date) {
+function toSettingColumns(request: CreateKeyRequest | ChangeKeyRequest, now: Date) {
+  const { allowedCidrs, budgetIncrease, logBodies, guardrails } = request
   return {
+    ...(guardrails !== undefined && { guardrails }),
     ...(logBodies !== undefined && { logBodies }),
     ...(allowedCidrs !== undefined && { allowedCidrs: allowedCidrs ?? [] }),
     ...toIncreaseColumns(budgetIncrease, now),

@@ -2,6 +2,7 @@ import { AppError } from '../../../core/errors.ts'
 import { type MicroUsd, toMicroUsd, toUsd } from '../../../core/money.ts'
 import { toScope } from '../../../core/scopes.ts'
 import { isIn, parseRanges } from '../../../http/address.ts'
+import type { Guardrails } from '../guardrails/schemas.ts'
 import type { BudgetIncrease, Limits } from './schemas.ts'
 import type { ApiKeyRow } from './tables.ts'
 
@@ -16,6 +17,7 @@ export type KeyLimits = {
   endUserBudgetMicroUsd: MicroUsd | null
   /** Stores the bodies of the key's requests. */
   logBodies: boolean
+  guardrails: Guardrails | null
 }
 
 type LimitColumns = Pick<
@@ -57,12 +59,18 @@ export function toLimits(row: LimitColumns): Limits {
 
 type IncreaseColumns = Pick<ApiKeyRow, 'budgetIncreaseMicroUsd' | 'budgetIncreaseUntil'>
 
-type KeyColumns = Pick<ApiKeyRow, 'id' | 'logBodies'> & LimitColumns & IncreaseColumns
+type KeyColumns = Pick<ApiKeyRow, 'id' | 'logBodies' | 'guardrails'> & LimitColumns & IncreaseColumns
 
 export function toKeyLimits(row: KeyColumns, now: Date): KeyLimits {
-  const { id, tokensPerMonth, models, requestsPerMinute, endUserBudgetMicroUsd, logBodies } = row
-  const budgetMicroUsd = budgetAt(row, now)
-  return { id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute, endUserBudgetMicroUsd, logBodies }
+  const { id, tokensPerMonth, models, requestsPerMinute, endUserBudgetMicroUsd, logBodies, guardrails } = row
+  const limits = {
+    budgetMicroUsd: budgetAt(row, now),
+    tokensPerMonth,
+    models,
+    requestsPerMinute,
+    endUserBudgetMicroUsd,
+  }
+  return { id, ...limits, logBodies, guardrails }
 }
 
 /** Returns the monthly budget that counts at `now`. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { FORMER_MODELS, SCOPES } from '../../../core/scopes.ts'
+import { Guardrails } from '../guardrails/schemas.ts'
 
 const MAX_DAYS = 3650
 const MAX_OVERLAP_HOURS = 168
@@ -51,6 +52,7 @@ export type BudgetIncrease = z.infer<typeof BudgetIncrease>
 
 /** Settings beside the limits; null removes one, so an empty list of ranges permits every address. */
 const settingShape = {
+  guardrails: Guardrails.nullish(),
   allowedCidrs: AllowedCidrs.nullish(),
   budgetIncrease: BudgetIncrease.nullish(),
 }
@@ -113,6 +115,7 @@ export const Key = z.object({
   limits: Limits,
   allowedCidrs: z.array(z.string()),
   budgetIncrease: BudgetIncrease.nullable(),
+  guardrails: Guardrails.nullable(),
 })
 export type Key = z.infer<typeof Key>
 

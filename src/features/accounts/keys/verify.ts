@@ -43,6 +43,7 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
       requestsPerMinute: apiKeys.requestsPerMinute,
       endUserBudgetMicroUsd: apiKeys.endUserBudgetMicroUsd,
       logBodies: apiKeys.logBodies,
+      guardrails: apiKeys.guardrails,
       allowedCidrs: apiKeys.allowedCidrs,
       budgetIncreaseMicroUsd: apiKeys.budgetIncreaseMicroUsd,
       budgetIncreaseUntil: apiKeys.budgetIncreaseUntil,

@@ -159,5 +159,6 @@ function toKey(row: ApiKeyRow): Key {
     limits: toLimits(row),
     allowedCidrs: row.allowedCidrs,
     budgetIncrease: toBudgetIncrease(row),
+    guardrails: row.guardrails,
   }
 }

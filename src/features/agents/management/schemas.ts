@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Guardrails } from '../../accounts/guardrails/schemas.ts'
 import { AgentStatus, WebAgent, WebAgentList } from '../registry/schemas.ts'
 import { ShownProof } from '../verification/schemas.ts'
 
@@ -49,7 +50,10 @@ export const ProvisionedAgentList = WebAgentList.omit({ status: true }).extend({
 /** `PATCH /api/agents/:id`. */
 export const RenamedAgent = z.object({
   success: z.literal(true),
-  agent: WebAgent.pick({ id: true, name: true, status: true, updatedAt: true }).extend({ logBodies: z.boolean() }),
+  agent: WebAgent.pick({ id: true, name: true, status: true, updatedAt: true }).extend({
+    logBodies: z.boolean(),
+    guardrails: Guardrails.nullable(),
+  }),
 })
 
 const MAX_LABELS = 10

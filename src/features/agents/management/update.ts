@@ -23,16 +23,17 @@ export async function updateAgent(
   return applySettings(deps, principal, id, { ...config, ...(plan && { plan }), ...(aiProvider && { aiProvider }) })
 }
 
-/** Changes the name or logging of an agent. @throws AppError `not_found` for a missing or foreign agent. */
+/** Changes the name, logging or guardrails of an agent. @throws AppError `not_found` for a missing or foreign agent. */
 export async function changeAgent(
   deps: Base,
   principal: Principal,
   id: string,
-  { name, logBodies }: ChangeAgentRequest,
+  { name, logBodies, guardrails }: ChangeAgentRequest,
 ): Promise<AgentRow> {
   return changeOwnRow(deps, principal, id, {
     ...(name !== undefined && { name }),
     ...(logBodies !== undefined && { logBodies }),
+    ...(guardrails !== undefined && { guardrails }),
   })
 }
 

@@ -398,7 +398,14 @@ test('PUT and PATCH /api/agents/:id: 200 with the change, 404 for a stranger, 40
   const flat = { ...changed, subdomain: `${agent.id}.agents.localhost`, message: 'Agent updated' }
   expect(await put.json()).toMatchObject({ ...flat, agent: { ...changed, name: 'Ada' } })
   const patch = await web.request(path, json('PATCH', { name: ' Bo ' }, cookie))
-  const renamed = { id: agent.id, name: 'Bo', status: 'pending', updatedAt: expect.any(String), logBodies: false }
+  const renamed = {
+    id: agent.id,
+    name: 'Bo',
+    status: 'pending',
+    updatedAt: expect.any(String),
+    logBodies: false,
+    guardrails: null,
+  }
   expect(await patch.json()).toEqual({ success: true, agent: renamed })
   const logged = await web.request(path, json('PATCH', { logBodies: true }, cookie))
   expect(await logged.json()).toMatchObject({ agent: { name: 'Bo', logBodies: true } })

@@ -129,7 +129,8 @@ export function agentsWeb(deps: AgentsWebDeps) {
     async (c) => {
       const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
       const paymentUndoneAt = findUndonePayment(deps.db, agent.id)?.toISOString() ?? null
-      const shown = { ...toWeb(agent, await findShownStatus(deps.runtimes, agent)), logBodies: agent.logBodies }
+      const { logBodies, guardrails } = agent
+      const shown = { ...toWeb(agent, await findShownStatus(deps.runtimes, agent)), logBodies, guardrails }
       return c.json({ agent: shown, status: 'ok', paymentUndoneAt })
     },
   )
@@ -169,7 +170,8 @@ function changeAgentWeb(deps: AgentsWebDeps) {
       const principal = { kind: 'user', user: c.var.user } as const
       const agent = await changeAgent(deps, principal, c.req.param('id'), c.req.valid('json'))
       const { id, name, status, updatedAt } = toWeb(agent)
-      return c.json({ success: true, agent: { id, name, status, updatedAt, logBodies: agent.logBodies } })
+      const { logBodies, guardrails } = agent
+      return c.json({ success: true, agent: { id, name, status, updatedAt, logBodies, guardrails } })
     },
   )
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { PLATFORMS } from '../../../core/agents/platforms.ts'
 import { configObject } from '../../../core/text/config-object.ts'
 import { webUrl } from '../../../core/text/web-url.ts'
+import { Guardrails } from '../../accounts/guardrails/schemas.ts'
 
 /** Names and models become environment variables, which end at the first NUL. */
 export const hasNoNul = (text: string) => !text.includes('\0')
@@ -221,9 +222,12 @@ export const RenameAgentRequest = z.object({
     .refine(hasNoNul, 'Name must not contain NUL'),
 })
 
-/** `PATCH /api/agents/:id`. With `logBodies` the bodies of the agent's model requests are stored for 7 days. */
+/** `PATCH /api/agents/:id`. With `logBodies` the bodies of the agent's model requests are stored for 7 days; null removes the guardrails. */
 export const ChangeAgentRequest = RenameAgentRequest.partial()
-  .extend({ logBodies: z.boolean('logBodies must be true or false').optional() })
+  .extend({
+    logBodies: z.boolean('logBodies must be true or false').optional(),
+    guardrails: Guardrails.nullish(),
+  })
   .refine((change) => Object.values(change).some((value) => value !== undefined), { error: 'Name is required' })
   .meta({ examples: [{ name: 'Ada' }, { logBodies: true }] })
 export type ChangeAgentRequest = z.infer<typeof ChangeAgentRequest>
@@ -247,7 +251,7 @@ export type WebAgentList = z.infer<typeof WebAgentList>
 
 /** `paymentUndoneAt` is set when the chain dropped the payment for this clone. */
 export const WebAgentDetail = z.object({
-  agent: WebAgent.extend({ logBodies: z.boolean() }),
+  agent: WebAgent.extend({ logBodies: z.boolean(), guardrails: Guardrails.nullable() }),
   status: z.literal('ok'),
   paymentUndoneAt: z.string().nullable(),
 })

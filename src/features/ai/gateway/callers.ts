@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
+import type { Egress } from '../../../adapters/egress/egress.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { AGENT_TOKEN_PREFIX } from '../../../core/ids.ts'
@@ -19,6 +20,7 @@ import { users } from '../../accounts/users/tables.ts'
 import { type AccountRules, identityColumns, toSignedInUser } from '../../accounts/users/users.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import type { Breakers } from '../breakers/breakers.ts'
+import { createGuardFinder } from '../guardrails/guard.ts'
 import type { OwnKeys } from '../own-keys/own-keys.ts'
 import { DIRECT } from '../usage/tables.ts'
 import type { Caller } from './request-body.ts'
@@ -30,6 +32,7 @@ type CallerDeps = {
   rules: AccountRules
   ownKeys: Pick<OwnKeys, 'list'>
   breakers: Breakers
+  egress: Egress
   findUser: FindUserById
   internalApiKey: string | undefined
   /** Marks an agent as active. */
@@ -139,6 +142,7 @@ export function limitCaller(findLimit: () => number) {
 /** Identifies callers and their plans: keys and agents by the database, headers only together with the internal key. */
 export function createCallerFinder(deps: CallerDeps): CallerFinder {
   const findAgent = createAgentFinder(deps)
+  const findGuard = createGuardFinder(deps.egress)
 
   const findByAgentToken = (token: string): Found | null => {
     const agent = findAgent(sha256(token))
@@ -146,11 +150,12 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
     const { agentId } = agent
     deps.touchAgent(agentId)
     const aiProvider = toProviderId(agent.aiProvider)
+    const guard = findGuard(agent.guardrails)
     // An agent without an owner belongs to the operator and has no plan limit.
-    if (!agent.user) return { userId: 'operator', agentId, planned: PLANS.network, key: null, aiProvider }
+    if (!agent.user) return { userId: 'operator', agentId, planned: PLANS.network, key: null, aiProvider, guard }
     if (agent.user.disabledAt) throw accountDisabled()
     const user = toSignedInUser(agent.user, deps.rules)
-    return { userId: user.id, agentId, planned: planOfUser(deps.db, user), key: null, aiProvider }
+    return { userId: user.id, agentId, planned: planOfUser(deps.db, user), key: null, aiProvider, guard }
   }
   const findByToken = (token: string | null, address: string | null): Found | null => {
     if (token?.startsWith(AGENT_TOKEN_PREFIX)) return findByAgentToken(token)
@@ -159,7 +164,9 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
     if (!holder) return null
     requireScope(holder.scopes, 'models')
     const user = toSignedInUser(holder, deps.rules)
-    return { userId: user.id, agentId: DIRECT, planned: planOfUser(deps.db, user), key: holder.key, aiProvider: null }
+    const { key } = holder
+    const payer = { userId: user.id, planned: planOfUser(deps.db, user) }
+    return { ...payer, agentId: DIRECT, key, aiProvider: null, guard: findGuard(key.guardrails) }
   }
   /** A caller with provider keys of their own needs no plan. Agents also get their own daily budget. */
   const requirePlanOrOwnKeys = (found: Found): Caller => {
@@ -293,7 +300,7 @@ function createAgentFinder({ db, clock }: { db: Db; clock: Clock }) {
 function createHashFinder(db: Db, column: typeof agents.accessTokenHash | typeof agents.retiringTokenHash) {
   const { aiProvider, tokensChangedAt } = agents
   const byHash = db
-    .select({ agentId: agents.id, aiProvider, tokensChangedAt, user: identityColumns })
+    .select({ agentId: agents.id, aiProvider, tokensChangedAt, guardrails: agents.guardrails, user: identityColumns })
     .from(agents)
     .leftJoin(users, eq(users.id, agents.ownerId))
     .where(eq(column, parameter('hash')))

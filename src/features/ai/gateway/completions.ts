@@ -2,6 +2,10 @@ import { type CompletionChunk, ProviderError, type TokenUsage } from '../../../a
 import type { TokenCounter } from '../../../adapters/models/token-counter.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
+import type { Guard } from '../guardrails/guard.ts'
+import { guardChunks } from '../guardrails/guard-chunks.ts'
+import { guardAnswer, guardRequest, toGuardedCall } from '../guardrails/guard-request.ts'
+import { cleanText } from '../guardrails/scan.ts'
 import type { Spendings } from '../usage/spend.ts'
 import { type Attempt, type Billed, beginAttempt } from './attempt.ts'
 import { type BodyForms, toBodyForms } from './dialects/body-forms.ts'
@@ -36,17 +40,21 @@ export type Completed = Served & Billed & { id: string; json: string; content: s
 type Call = { request: CompletionRequest; size: RequestSize; forms: BodyForms }
 
 /**
- * Completes a request: chooses the models, reserves quota, tries one model after another, and records the usage of each attempt.
+ * Completes a request: checks the caller's guardrails, chooses the models, reserves quota, tries one model after another, and records the usage of each attempt.
  * @throws AppError of the routing (`not_found`, `forbidden`, `payment_required`), `invalid` for a request that no model can
- * take, `limited` of the quota, or the error of the last provider.
+ * take and GUARDRAIL_BLOCKED, `limited` of the quota, or the error of the last provider.
  */
-export async function complete(deps: CompleteDeps, request: CompletionRequest): Promise<Completed> {
+export async function complete(deps: CompleteDeps, asked: CompletionRequest): Promise<Completed> {
+  const { guard } = asked.caller
+  const request = guard ? await guardRequest(guard, asked) : asked
   const call = openCall(deps, request, sizeOfCompletion(request.body, request.json))
   return ask(deps, call, (target, wire) => target.provider.complete(wire, request.signal))
 }
 
 /** As `complete`, for embeddings. */
-export async function embed(deps: CompleteDeps, request: CompletionRequest): Promise<Completed> {
+export async function embed(deps: CompleteDeps, asked: CompletionRequest): Promise<Completed> {
+  const { guard } = asked.caller
+  const request = guard ? await guardRequest(guard, asked) : asked
   const call = openCall(deps, request, sizeOfEmbedding(request.body, request.json))
   return ask(deps, call, async (target, wire) => ({
     ...(await target.provider.embed(wire, request.signal)),
@@ -74,7 +82,15 @@ async function ask(
   const { attempt, value } = served.value
   const { id, json, content } = value
   const billed = await attempt.succeed(value)
-  return { ...toServed(call, served), id, json, content, ...billed }
+  const completed = { ...toServed(call, served), id, json, content, ...billed }
+  const { guard } = call.request.caller
+  return guard?.checksOutput ? guardCompleted(guard, call.request, completed) : completed
+}
+
+/** The answer is paid for by then, also when it is blocked. */
+async function guardCompleted(guard: Guard, request: CompletionRequest, completed: Completed): Promise<Completed> {
+  const json = await guardAnswer(guard, request, completed.json)
+  return { ...completed, json, content: cleanText(guard.rules, completed.content).text }
 }
 
 /**
@@ -83,8 +99,10 @@ async function ask(
  */
 export async function completeStreaming(
   deps: CompleteDeps,
-  request: CompletionRequest,
+  asked: CompletionRequest,
 ): Promise<Served & { chunks: AsyncIterable<CompletionChunk> }> {
+  const { guard } = asked.caller
+  const request = guard ? await guardRequest(guard, asked) : asked
   const call = openCall(deps, request, sizeOfCompletion(request.body, request.json))
   const answered = await askInTurn(deps, call, async (target, attempt) => {
     const form = call.forms.formOf(target)
@@ -94,7 +112,8 @@ export async function completeStreaming(
   })
   const served = toServed(call, answered)
   const { attempt, value } = answered.value
-  return { ...served, chunks: recordUsageOf(attempt, value, { addsUsage: served.isTranslated }) }
+  const passed = guard ? guardChunks(guard, value, toGuardedCall(request)) : value
+  return { ...served, chunks: recordUsageOf(attempt, passed, { addsUsage: served.isTranslated }) }
 }
 
 type Underway<T> = { attempt: Attempt; value: T }

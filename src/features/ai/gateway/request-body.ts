@@ -6,6 +6,7 @@ import type { KeyLimits } from '../../accounts/keys/limits.ts'
 import type { Plan } from '../../accounts/plans/plans.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
 import type { DialectTranslator } from '../dialects/dialect.ts'
+import type { Guard } from '../guardrails/guard.ts'
 import type { Budget } from '../usage/quota.ts'
 import type { ModelRequest } from './routing.ts'
 
@@ -18,6 +19,8 @@ export type Caller = {
   /** The preferred provider with the platform's keys, or null. */
   aiProvider: string | null
   budget?: Budget
+  /** The guardrails of the key or agent. */
+  guard?: Guard | null
 }
 
 /** A completion to route. `json` is the body as received; it is forwarded unchanged where nothing has to be replaced. */
