@@ -432,7 +432,7 @@ test('stead user: plans of PLANS_FILE are given, listed and counted', async () =
   const file = join(home.dataDir, 'plans.json')
   await addMigratedDatabase(home.dataDir)
   await Bun.write(file, JSON.stringify([{ name: 'family', agents: 2, usdPerMonth: 5, storageGb: 2 }]))
-  // At home the first account, the administrator's, has the plan network whatever the default is.
+  // In home mode the first account is an administrator and has the plan network, independent of the default.
   using own = installation({
     DATA_DIR: home.dataDir,
     DEPLOYMENT_MODE: 'cloud',

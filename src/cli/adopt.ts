@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { addExample } from './example.ts'
 
-/** Adds `adopt`: makes this copy of an installation the one that runs the agents. */
+/** Adds `adopt`: makes this copy of an installation run the agents. */
 export function adoptCommand(program: Command): void {
   addExample(
     program.command('adopt'),

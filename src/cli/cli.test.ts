@@ -36,7 +36,7 @@ test.each(WHEN)(
       stdin: `${PASSWORD}\n`,
     })
     expect(created).toMatchObject({ exitCode: 0, stderr: '' })
-    // At home the first account is an admin's.
+    // In home mode the first account is an administrator.
     expect(created.stdout).toMatch(/^Created ada@example\.com \(usr_\w{22}\), plan network\n$/)
     await installation.run(['user', 'create', 'bo@example.com', '--password-stdin', '--plan', 'label'], {
       stdin: PASSWORD,
@@ -66,7 +66,7 @@ test('what is changed beside a running service holds there at once: plan, sessio
   await signUp(installation.web, 'owner@example.com')
   const ada = await signUp(installation.web, 'ada@example.com')
   expect((await ada.post('/api/agents/provision', {})).status).toBe(400)
-  // Every account at home has the default plan, `network`; one agent is the limit of `solo`.
+  // In home mode every account has the default plan, `network`; the limit of `solo` is one agent.
   expect((await ada.post('/api/agents/provision', { name: 'Ada' })).status).toBe(201)
   await installation.run(['user', 'set-plan', 'ada@example.com', 'solo'])
   expect((await ada.post('/api/agents/provision', { name: 'Bo' })).status).toBe(429)

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createLog, redact } from './log.ts'
 
-/** None of these may appear in a log; the words of each describe it. */
+/** Strings that must not appear in a log; each describes itself. */
 const SECRETS = [
   'sk_9fK2mQ8xVb3TzR7wYc5LpA1d',
   'rnd_9fK2mQ8xVb3TzR7wYc5LpA1d',

@@ -61,7 +61,7 @@ test('a file that is not a database is refused', () => {
 
 test('the type of a database for reading has no verb that writes', () => {
   const { db } = openNotes()
-  // @ts-expect-error: `write` alone hands out what can insert.
+  // @ts-expect-error: only `write` provides a connection that can insert.
   db.insert
   // @ts-expect-error: nor update.
   db.update
@@ -69,7 +69,7 @@ test('the type of a database for reading has no verb that writes', () => {
   db.delete
   // @ts-expect-error: nor run any SQL.
   db.run
-  // @ts-expect-error: nor open a transaction of its own.
+  // @ts-expect-error: it cannot open a transaction either.
   db.transaction
   expect(db.select().from(notes).all()).toEqual([])
 })

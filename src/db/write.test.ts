@@ -327,7 +327,7 @@ describe('durability', () => {
     expect(acknowledged.size).toBeGreaterThan(CYCLES * 64)
   }, 300_000)
 
-  /** Runs the writers, kills them some way into their work and returns what had been acknowledged by then. */
+  /** Runs the writers, kills them in the middle, and returns the acknowledged rows. */
   async function writeUntilKilled(file: string, firstId: number): Promise<number[]> {
     const script = join(import.meta.dir, '../../tests/harness/programs/durable-writer.ts')
     const writers = Bun.spawn([process.execPath, script, file, String(firstId)], { stdout: 'pipe' })

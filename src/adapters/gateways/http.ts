@@ -159,8 +159,7 @@ export function createBounds(idleMs: number, totalMs: number, outer?: AbortSigna
 }
 
 /**
- * Address of an agent without a trailing slash, its token, and its program. `agentId` names an agent that may have to
- * be woken
- * first; it is left out for one that is known to run.
+ * Address of an agent without a trailing slash, its token, and its program. `agentId` is given if the agent may be
+ * asleep and must be woken first.
  */
 export type AgentEndpoint = { baseUrl: string; gatewayToken: string; kind: AgentKind; agentId?: string }

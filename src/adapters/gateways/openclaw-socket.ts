@@ -3,12 +3,12 @@ import { AppError } from '../../core/errors.ts'
 import { type AgentEndpoint, type Ask, parseJson } from './http.ts'
 import { approveOpenClawDevice, OpenClawChallenge, toConnectParams, toOpenClawDevice } from './openclaw-device.ts'
 
-/** Limits of one connection, whatever the agent sends. Memory is listed in pages and its files are read one by one. */
+/** Limits of one connection, independent of the agent. Memory is listed in pages and its files are read one by one. */
 const MAX_CALLS = 10_000
 const MAX_CHARACTERS = 64 * 1024 * 1024
 const MAX_FRAME_CHARACTERS = 4 * 1024 * 1024
 const MAX_MS = 10 * 60_000
-/** A longer invalid frame was probably a response, which nothing should wait for any more. */
+/** A longer invalid frame was probably a response, so its caller must not keep waiting. */
 const MAX_UNREAD_CHARACTERS = 50_000
 /** Events that a busy gateway broadcasts. */
 const MAX_UNASKED_FRAMES = 5000

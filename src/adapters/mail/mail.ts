@@ -14,7 +14,7 @@ export type MailReply = {
 }
 
 export type Mailer = {
-  /** True when mail is delivered; only then does following a link prove ownership of an address. */
+  /** True when mail is delivered. Without delivery, following a link proves no ownership of an address. */
   readonly isConfigured: boolean
   /** True in development without mail: links are written to the log. */
   readonly writesToLog: boolean

@@ -43,7 +43,7 @@ const isSomething = (list: readonly unknown[]) => list.length > 0
 /** Fields that carry output; one of them is enough for an answer. */
 const Said = z.looseObject({ content: z.string().nullish() })
 type Choice = { message: z.infer<typeof Said>; finish_reason?: string | null }
-/** Validated by hand because an answer may be long and few fields are used. */
+/** Validated without zod because an answer may be long and few fields are used. */
 const Choice = z.custom<Choice>(isChoice)
 const Called = z.object({ name: z.string().nullish(), arguments: z.string().nullish() })
 const ToolCalls = z.array(z.object({ function: Called }).catch({ function: {} }))

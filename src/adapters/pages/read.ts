@@ -177,7 +177,7 @@ function toFound(name: string, { href }: Attributes): Found | null {
   return name === 'title' || name === 'p' || HEADINGS.has(name) ? { name, text: '', href: '' } : null
 }
 
-/** Reads an element's attributes; the first of each kind wins. */
+/** Reads an element's attributes; the first value of each kind is kept. */
 function noteElement(found: Gathered, name: string, attributes: Attributes): void {
   if (name === 'html') found.lang ??= orNull(attributes.lang ?? attributes['xml:lang'] ?? '')
   else if (name === 'base') found.base ??= attributes.href ?? null

@@ -2,7 +2,7 @@
 const MAX_MARKS = 40_000
 const MAX_DEPTH = 500
 
-/** Elements that need no end tag, so that their start says nothing about depth. */
+/** Elements that need no end tag, so their start tag does not increase the depth. */
 const WITHOUT_END = new Set(
   (
     'area base br col embed hr img input link meta param source track wbr ' +
@@ -28,7 +28,9 @@ export function trimPage(html: string): { html: string; marks: number } {
   return { html, marks }
 }
 
-/** Keeps the names of open elements; an end tag ends everything inside its element, or nothing when there is none. */
+/**
+ * Tracks the names of open elements. An end tag also closes the elements inside; one without a start tag is ignored.
+ */
 function noteTag(open: string[], html: string, at: number): void {
   TAG_NAME.lastIndex = at
   if (!TAG_NAME.test(html)) return

@@ -22,7 +22,7 @@ export type PageElement = PageNode & {
 }
 
 export type Visitor = {
-  /** `name` is in lower case. Return false to leave out what is inside; `leave` is called all the same. */
+  /** `name` is in lower case. Return false to skip the children; `leave` is still called. */
   enter(element: PageElement, name: string): boolean
   leave(element: PageElement, name: string): void
   text(text: string): void
@@ -35,17 +35,20 @@ const CDATA = 4
 const BODY = /<body[\s>]/i
 const DOCTYPE = /<!doctype/gi
 
-/** By their names in lower case; the first of a name. */
+/** Attributes by lower-case name; the first of equal names. */
 export type Attributes = Readonly<Partial<Record<string, string>>>
 
 export type Scanner = {
-  /** `name` is in lower case. Return false to leave out what is inside; `leave` is called all the same. */
+  /** `name` is in lower case. Return false to skip the children; `leave` is still called. */
   enter(name: string, attributes: Attributes): boolean
   leave(name: string): void
   text(text: string): void
 }
 
-/** Goes through a page of any quality in document order as linkedom's parser reads it, and keeps nothing of it. */
+/**
+ * Visits the nodes of a page in document order as linkedom's parser reads it, also of malformed HTML, without building
+ * a tree.
+ */
 export function scanPage(html: string, scanner: Scanner): void {
   let leftOutDepth = 0
   const parser = new Parser({
@@ -64,7 +67,7 @@ export function scanPage(html: string, scanner: Scanner): void {
   parser.end(withBody(html))
 }
 
-/** Parses a page of any quality; scripts never run. It has a body, which linkedom does not add by itself. */
+/** Parses a page, also malformed HTML; scripts never run. Adds the body, because linkedom does not. */
 export function parsePage(html: string): PageNode {
   // Removes document types, which are unused and slow to parse.
   const typeless = html.replace(DOCTYPE, '<!')
@@ -80,7 +83,7 @@ function toPageNode(node: unknown): PageNode {
   return node as PageNode
 }
 
-/** Goes through everything below `root` in document order, without recursion: pages can be deep. */
+/** Visits all nodes below `root` in document order, without recursion because pages can be deep. */
 export function walkPage(root: PageNode, visitor: Visitor): void {
   // The document type has no next sibling in linkedom, so the top is a list.
   for (const top of root.childNodes) walkFrom(top, visitor)

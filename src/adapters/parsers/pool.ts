@@ -7,7 +7,7 @@ export type ParserLimits = {
   /** Jobs that wait for a process; more are refused. */
   maxWaiting: number
   maxMemoryBytes: number
-  /** How long a process without work is kept. */
+  /** Time after which an idle process is stopped. */
   idleMs: number
 }
 
@@ -26,7 +26,7 @@ export type ParserPool = {
 /** A process above this share of its memory limit is not reused. */
 const MAX_RESTING_SHARE = 0.5
 
-/** Nothing is started before the first job; afterwards a process is kept for the next one until it was idle too long. */
+/** The first job starts a process, which is kept for the next job until `idleMs` passes without one. */
 export function createParserPool(kind: ParserKind, limits: ParserLimits): ParserPool {
   const permits = createSemaphore(limits.maxProcesses, limits.maxWaiting)
   const living = new Set<ParserProcess>()

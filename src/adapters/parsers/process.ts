@@ -51,7 +51,7 @@ const ENVIRONMENT = { BUN_FEATURE_FLAG_NO_ORPHANS: '1' }
 /** Loading takes a fraction of a second, on a busy machine many. */
 const START_MS = 30_000
 const IS_LINUX = process.platform === 'linux'
-/** `ps` has to be started for each look where there is no `/proc`. */
+/** Without `/proc`, each check starts `ps`. */
 const LOOK_MS = IS_LINUX ? 50 : 500
 /** The unit of `/proc/<pid>/statm`. */
 const PAGE_BYTES = 4096
@@ -137,7 +137,7 @@ function preferWhenMemoryIsShort(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, '1000')
   } catch {
-    // It has ended already, or the system does not allow it; the limit of memory holds all the same.
+    // The process has exited, or the system forbids it. The memory limit still applies.
   }
 }
 

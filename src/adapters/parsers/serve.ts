@@ -4,9 +4,12 @@ import { type Channel, type ChannelFunctions, openChannel } from '../files/chann
 /** Asks the parent a question of the running job. */
 export type AskParent = <T>(answer: z.ZodType<T>, question: unknown) => Promise<T>
 
-/** The other end of `startParser`: answers on standard output what standard input asks, until that ends. */
+/**
+ * Runs in the process that `startParser` starts: answers requests from standard input on standard output until standard
+ * input ends.
+ */
 export async function serveParser(openParser: (ask: AskParent) => ChannelFunctions): Promise<void> {
-  // Ctrl-C and systemd signal the whole group; the server finishes what is under way and then ends its parsers.
+  // Ctrl-C and systemd signal the whole group; the server finishes its open requests first and then stops its parsers.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
   const write = async (text: string) => void (await Bun.write(Bun.stdout, text))
   const ask: AskParent = (answer, question) => channel.call(answer, 'ask', question)

@@ -41,7 +41,7 @@ export type Pressed = { personId: string; value: string; place: ChatAddress; mes
 /** Handles a pressed button and returns the sentence shown to the person. */
 export type Press = (pressed: Pressed) => Promise<string>
 
-/** Operations that a conversation needs of a messenger. Each one throws the service's error or the network's. */
+/** Messenger operations that a conversation uses. Each throws the error of the service or of the network. */
 export type Service = {
   /** Longest message, in UTF-16 code units. */
   maxChars: number

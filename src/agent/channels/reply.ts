@@ -99,7 +99,10 @@ export function createReply({ service, message, keepSent, signal }: Needs): Repl
   }
 }
 
-/** Retries `work` until it succeeds or the service refuses it for good. @throws that refusal, and the signal's reason. */
+/**
+ * Retries `work` until it succeeds or the service rejects it permanently.
+ * @throws the rejection, or the signal's reason.
+ */
 async function deliver(work: () => Promise<void>, service: Service, signal: AbortSignal): Promise<void> {
   let isDelivered = false
   const attempt = async () => {

@@ -19,7 +19,8 @@ const timeoutSeconds = z
   .describe('When the command is ended by force')
 
 /**
- * `home` is the commands' home folder. File tools cannot reach it, so no file of the agent changes what a command does.
+ * `home` is the commands' home folder. File tools cannot reach it, so files of the agent cannot change the behaviour of
+ * a command.
  */
 export type CommandPlaces = { workspace: string; home: string; loadOrphanReaper: LoadOrphanReaper }
 /** Resolves with null where the process runs more than this agent. */
@@ -27,7 +28,7 @@ export type LoadOrphanReaper = () => Promise<OrphanReaper | null>
 
 /**
  * Creates tools that run commands in the agent's container. The owner sees and approves each command. Its environment
- * has no secrets of the agent, but it can read the files that the agent can read.
+ * has no secrets of the agent, but it can read the agent's files.
  */
 export function createCommandTools({ workspace, home, loadOrphanReaper }: CommandPlaces) {
   const run = async (cmd: string[], seconds: number, signal: AbortSignal) => {

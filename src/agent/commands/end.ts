@@ -37,7 +37,7 @@ export async function readEnvironmentOf(pid: number): Promise<string[]> {
   return (await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')).split('\0')
 }
 
-/** Kills a process; one that has already ended is fine. */
+/** Kills a process. Ignores one that has already exited. */
 export function endProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')

@@ -70,7 +70,7 @@ export function toToolSet(tools: Readonly<Record<string, AgentTool>>, guard: Gua
   )
 }
 
-/** Most characters of one tool result: a file of 1 MB exceeds the context window. */
+/** Maximum number of characters of one tool result: a file of 1 MB exceeds the context window. */
 const MAX_SHOWN_CHARS = 24_000
 
 /** Returns one part of a long text; `nextOffset` is the start of the next. */
@@ -79,7 +79,7 @@ export function toPart(text: string, offset: number) {
   return { content: text.slice(offset, end), ...(end < text.length && { nextOffset: end, totalChars: text.length }) }
 }
 
-/** Longest argument or result in an event; the model sees all of it. */
+/** Maximum length of an argument or result in an event; the model receives the full text. */
 const MAX_EVENT_CHARACTERS = 4000
 
 /** A tool call in the events of a turn; `arguments` and `result` are JSON or text, truncated if long. */

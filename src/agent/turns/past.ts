@@ -17,9 +17,7 @@ const INSTRUCTIONS = `You summarise conversations between a user and an AI agent
 
 type PastDeps = { clock: Clock; log: Log; sessions: SessionStore; maxTurnMs: number }
 
-/**
- * History that a model request contains. `preface` goes into the system prompt; `usage` is the cost of a new summary.
- */
+/** The history in a model request. `preface` goes into the system prompt; `usage` is the cost of a new summary. */
 export type Past = {
   messages: RecentPast['messages']
   preface: string | null

@@ -47,7 +47,7 @@ export const STOPPED = 'TURN_STOPPED'
 /** Error code of turns interrupted by a stopping agent; recorded ones resume at the next start. */
 export const AGENT_STOPPING = 'AGENT_STOPPING'
 
-/** With `sessionKey` null the conversation is not stored: `messages` is all of it. */
+/** With `sessionKey` null the conversation is not stored, and `messages` is the whole conversation. */
 export type TurnRequest = {
   sessionKey: string | null
   messages: CompletionMessage[]

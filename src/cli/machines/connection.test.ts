@@ -7,8 +7,8 @@ const machine: Machine = { mode: 'home', name: 'attic', gatewayUrl: 'http://127.
 const away = () => new AppError('unavailable', 'away')
 
 /**
- * Runs a connection for as many rounds as `script` has; each round's word says what happens in it. Time passes at once;
- * `pauses` are what was waited for.
+ * Runs one connection attempt per word of `script`, which names its outcome. Pauses end at once and are recorded in
+ * `pauses`.
  */
 async function run(script: string[], options: Partial<ConnectionOptions> & { random?: number } = {}) {
   const events: ConnectionEvent[] = []

@@ -157,7 +157,7 @@ test(
   PATIENCE_MS,
 )
 
-/** Reads what is sent to a datagram socket, which Bun itself cannot do. */
+/** Reads from a datagram socket, which Bun does not support. */
 function openManager(name: string) {
   const reader = `
 import socket, sys

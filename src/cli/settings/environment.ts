@@ -82,12 +82,12 @@ function withoutEmpty(environment: Values): Values {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ''))
 }
 
-/** `WEB_PORT` is the flag `web-port` … */
+/** Converts `WEB_PORT` to the flag `web-port`. */
 function toFlag(name: string): string {
   return name.toLowerCase().replaceAll('_', '-')
 }
 
-/** … and the option `webPort`, as commander names it. */
+/** Converts `WEB_PORT` to the option `webPort`, as commander names it. */
 function toOption(name: string): string {
   return toFlag(name).replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
 }

@@ -1,6 +1,6 @@
 import type { EarlyEnd } from './turn-limits.ts'
 
-/** Most ids of model calls that the history keeps of one turn. */
+/** Maximum number of model call ids stored per turn. */
 export const MAX_GENERATIONS = 500
 
 type ToolCall = { name: string; arguments: string; result: string; success: boolean; durationMs: number }

@@ -16,7 +16,7 @@ const MIN_FRAMES = 250
 const QUIET_MS = 30_000
 /** 16 MB: restart a longer log as soon as few frames are left to copy. */
 const RESTART_FRAMES = 4000
-/** Most frames copied while writers wait. */
+/** Maximum number of frames copied while writers wait. */
 const MAX_REST_FRAMES = 500
 /** 64 MB: log an error when a log of this size cannot be emptied. */
 const STUCK_FRAMES = 16_384

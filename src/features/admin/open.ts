@@ -11,7 +11,10 @@ import { createReleaseFeed } from './updates/release-feed.ts'
 
 type AdminSettings = Pick<Config, 'retentionDays' | 'backups' | 'backupSettingsGiven' | 'dataDir' | 'releaseFeedUrl'>
 
-/** `connection` is for what is done to the file itself, between writes; `runStead` is null where there is no such program. */
+/**
+ * `connection` serves maintenance of the database file between writes; `runStead` is null when the executable cannot be
+ * run.
+ */
 type AdminOptions = {
   connection: Connection
   runStead?: RunStead | null

@@ -53,7 +53,7 @@ const OPTIONAL: ReadonlySet<SealedPlace> = new Set([
   'installations:gatewayToken',
 ])
 
-/** A request must not run twice because its stored answer is lost. */
+/** Without this, losing the stored response would let the same request run twice. */
 const LOST_ANSWER = JSON.stringify({ error: 'The answer to the first request was lost with the encryption key' })
 
 /** Counts of sealed values that the present key cannot open, and the affected wallets and accounts. */

@@ -223,7 +223,7 @@ async function settle(deps: StepDeps, id: string): Promise<Container | null> {
   return previous
 }
 
-/** Finds all containers of an agent; one that is renamed meanwhile is still found. */
+/** Finds all containers of an agent, also one that is renamed during the search. */
 async function findPlaces(deps: StepDeps, id: string) {
   const names = toNames(deps.instance, id)
   const first = await findByName(deps, id, names.current)

@@ -170,8 +170,7 @@ async function inspectAll(ids: readonly string[], inspect: (id: string) => Promi
 
 /**
  * Writes the state of an agent to `file`, a gzipped tar of mode 0600, whether it runs or not, without changing
- * anything. Files
- * that it writes meanwhile may be missing.
+ * anything. Files that the agent writes during the copy may be missing.
  * @throws AppError `not_found` without a container, `internal` {code: 'ENGINE_UNAVAILABLE'}.
  */
 export async function readStoredInDocker(

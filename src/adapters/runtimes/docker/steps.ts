@@ -64,8 +64,8 @@ export async function halt(deps: StepDeps, container: Container, graceSeconds: n
 }
 
 /**
- * Starts the container and sets its restart policy. @throws AppError `conflict` {code: 'PORT_TAKEN'}; it stays down
- * then.
+ * Starts the container and sets its restart policy.
+ * @throws AppError `conflict` {code: 'PORT_TAKEN'}; the container then stays stopped.
  */
 export async function launch(deps: StepDeps, container: Container): Promise<void> {
   // A container that is restarting must be stopped before it can be started.
@@ -84,9 +84,8 @@ export async function launch(deps: StepDeps, container: Container): Promise<void
 }
 
 /**
- * Lets a restarting container end for good by itself. Stopping it could hit its next run, whose exit code would hide
- * the one
- * that matters.
+ * Waits until a restarting container stays down. Stopping it could end its next run, whose exit code would hide the
+ * relevant one.
  */
 export async function giveUp(deps: StepDeps, container: Container): Promise<void> {
   await setRestartPolicy(deps, container, GIVEN_UP)

@@ -49,7 +49,7 @@ export class ExpectedEvents {
     return this.#starts.delete(containerId)
   }
 
-  /** Returns a function that forgets what is expected now and still unreported then. */
+  /** Returns a function that drops the events that are expected now and have not arrived when it is called. */
   expectedByNow(): () => void {
     const expected = [this.#ends, this.#starts, this.#removals].map((set) => ({ set, ids: [...set] }))
     return () => {

@@ -109,7 +109,7 @@ export function toContainer(plan: ContainerPlan): Docker.ContainerCreateOptions 
       RestartPolicy: WANTED,
       Mounts: [
         { Type: 'volume', Source: plan.volume, Target: driver.stateDir, VolumeOptions: toVolumeOptions(plan) },
-        // An anonymous volume is removed with its container; its labels help to find one that was not.
+        // An anonymous volume is removed with its container; the labels identify volumes that were not.
         {
           Type: 'volume',
           Source: '',

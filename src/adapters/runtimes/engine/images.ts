@@ -120,7 +120,7 @@ async function removeImage(engine: Engine, reference: string): Promise<void> {
     })
 }
 
-/** Adds a tag, without which the engine would pull all of them. */
+/** Adds a tag, because the engine pulls all tags otherwise. */
 function withTag(reference: string): string {
   return hasVersion(reference) ? reference : `${reference}:latest`
 }

@@ -72,13 +72,16 @@ export class ProcessAgent {
     return this.#life.record === null && this.#calls.isIdle
   }
 
-  /** The process of an earlier platform, whose end nothing reports. */
+  /** A process that an earlier run of the platform started; its exit is not reported. */
   get adopted(): ProcessIdentity | null {
     const current = this.#life.process
     return current && !current.child && !current.hasEnded ? current.identity : null
   }
 
-  /** Finds the process that an earlier platform recorded; the queue then corrects deviations from the desired state. */
+  /**
+   * Finds the process that an earlier run of the platform recorded; the queue then corrects deviations from the desired
+   * state.
+   */
   async recover(): Promise<void> {
     const record = await findRecord(this.#folder)
     if (!record) return
@@ -93,7 +96,7 @@ export class ProcessAgent {
     }
   }
 
-  /** Restarts a process that was started in another folder, of which this one is a copy or the new location. */
+  /** Restarts a process that was started in another folder. This folder is a copy of that one, or its new location. */
   async #bringHome(): Promise<void> {
     const current = this.#life.process
     if (!current || !this.#shouldRun()) return

@@ -45,7 +45,10 @@ const LOCAL_HOST = '127.0.0.1'
 
 type Child = ReturnType<typeof spawnAgent>
 
-/** A process of the agent; `child` is null for one of an earlier platform, whose exit code is unknown. */
+/**
+ * A process of the agent; `child` is null for a process that an earlier run of the platform started; its exit code is
+ * unknown.
+ */
 export type AgentProcess = {
   identity: ProcessIdentity
   child: Child | null
@@ -107,13 +110,13 @@ export class AgentLife {
     if (state !== 'stopped' && state !== 'exited') throw agentRunning()
   }
 
-  /** Loads the record of an earlier platform. */
+  /** Loads the record that an earlier run of the platform wrote. */
   load(record: AgentRecord): void {
     this.#record = record
     if (record.desired === 'running') this.#wantedPort = record.spec.port
   }
 
-  /** Adopts a process of an earlier platform. */
+  /** Takes over a process that an earlier run of the platform started. */
   adopt(identity: ProcessIdentity): void {
     this.#process = { identity, child: null, hasEnded: false, exitCode: null }
   }

@@ -34,9 +34,8 @@ type LogPlace = { id: string; olderStart: number; start: number }
 type PlacedLine = { text: string; cursor: string }
 
 /**
- * An agent's output: `agent.log`, and `agent.log.1` with what came before. Both streams share the files, which keeps
- * their order.
- * Operations are serialized, so that no file is read while it is truncated.
+ * An agent's output: `agent.log`, and `agent.log.1` with the older output. Both streams share the files, which keeps
+ * their order. Operations are serialized, so that no file is read while it is truncated.
  */
 export class ProcessLog {
   readonly #folder: AgentFolder
@@ -98,7 +97,7 @@ export class ProcessLog {
 
   /**
    * Reads some lines after `cursor`, from the oldest when it is null or of a removed agent. `id` identifies the log,
-   * `skippedBytes` counts overwritten output, and `startCursor` is where that ends.
+   * `skippedBytes` counts overwritten output, and `startCursor` is the position after them.
    */
   readAfter(
     cursor: string | null,
@@ -174,7 +173,7 @@ export class ProcessLog {
 /** Only a flood needs more rounds, and loses some lines then. */
 const COPY_ROUNDS = 20
 
-/** Truncates `log` after copying what was written since the first `copiedBytes` to `older`. */
+/** Appends the part of `log` after `copiedBytes` to `older`, then truncates `log`. */
 async function emptyAfterCopy(log: string, older: string, copiedBytes: number): Promise<void> {
   let copied = copiedBytes
   for (let round = 0; round < COPY_ROUNDS && statSync(log).size > copied; round += 1) {
@@ -274,9 +273,8 @@ type FollowOptions = {
 }
 
 /**
- * Yields the lines after a cursor and new ones. Lines carry no time, so `at` is when they were read; both streams
- * share a file
- * and are reported as `stdout`. Overwritten output is reported in bytes.
+ * Yields the lines after a cursor and new ones. Lines have no time, so `at` is the time of reading; both streams share
+ * a file and are reported as `stdout`. Overwritten output is reported in bytes.
  */
 export async function* followLog(log: ProcessLog, options: FollowOptions): AsyncGenerator<RuntimeLogLine, void> {
   const { signal, isOver, clock, pollMs } = options

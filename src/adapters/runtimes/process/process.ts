@@ -48,12 +48,10 @@ const TIMING: ProcessTiming = {
 }
 
 /**
- * Creates the runtime of agents as child processes, which outlive the platform. Resolves when those of an earlier
- * platform are
- * found; wanted but dead ones are starting then.
- * Agents are separated by folder and environment only: they run as the platform's user. Memory, CPU and process
- * limits are
- * reported but not enforced, which would need privileges for cgroups; network use is not counted.
+ * Creates the runtime of agents as child processes, which outlive the platform. Resolves when the processes of an
+ * earlier run are found; agents that should run but do not are then starting. Agents are separated by folder and
+ * environment only: they run as the platform's user. Memory, CPU and process limits are reported but not enforced,
+ * which would need privileges for cgroups; network use is not counted.
  */
 export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Runtime> {
   const { log } = deps
@@ -178,7 +176,7 @@ async function recoverAll(ids: string[], createAgent: (id: string) => ProcessAge
   })
 }
 
-/** Polls adopted processes, whose exits nothing reports, and the sizes of logs. */
+/** Polls processes of an earlier run, because their exits are not reported, and the sizes of logs. */
 function watch(agents: Map<string, ProcessAgent>, table: ProcessTable, pollMs: number, log: Log): () => void {
   let isStopped = false
   let timer: Timer

@@ -7,7 +7,7 @@ import { type Extract, extract, type Header, type Pack, pack } from 'tar-stream'
 import { AppError } from '../../../core/errors.ts'
 import { type AgentFolder, errorCode } from './files.ts'
 
-/** A folder that is replaced as a whole, with the paths of the new and the old content meanwhile. */
+/** A folder that is replaced as a whole, with the paths of the new and the old content during the replacement. */
 type StateFolder = Pick<AgentFolder, 'state' | 'restoring' | 'replaced'>
 
 type HeaderOf = Pick<Header, 'name'> & Partial<Header>

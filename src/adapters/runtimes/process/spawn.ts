@@ -83,7 +83,8 @@ export async function findUnrecorded(table: ProcessTable, folder: AgentFolder): 
 const BIRTH_WAIT_MS = 5000
 
 /**
- * Sends SIGTERM to the agent's process group, SIGKILL after `graceMs` (at once for 0), and kills what is left.
+ * Sends SIGTERM to the agent's process group, SIGKILL after `graceMs` (at once for 0), and kills the remaining
+ * processes.
  * @throws AppError `internal` when a process survives SIGKILL (it hangs in the kernel).
  */
 export async function endProcesses(

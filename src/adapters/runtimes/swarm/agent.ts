@@ -199,7 +199,7 @@ async function replace(
   }
 }
 
-/** Restarts the agent, running or not. When that fails it stays down. */
+/** Restarts the agent, running or not. If that fails, the agent stays stopped. */
 async function launch(deps: SwarmRuntimeParts, id: string, service: SwarmService): Promise<void> {
   // The swarm reserves the port until the last process has ended, and retries more slowly than this loop.
   if (wantedOf(service) !== 'running') await waitUntil(deps, id, () => isGone(deps, id))

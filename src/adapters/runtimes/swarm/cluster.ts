@@ -20,9 +20,8 @@ import {
 } from './answers.ts'
 
 /**
- * `pollMs` is the polling interval, `nodeGraceMs` how long a node may be away, `anewMs` how long another swarm must
- * be seen before
- * it is accepted.
+ * `pollMs` is the polling interval, `nodeGraceMs` how long a node may be away, `anewMs` how long another swarm must be
+ * reported before it is accepted.
  */
 export type SwarmTiming = {
   pollMs: number
@@ -54,9 +53,8 @@ const ENGINE_TROUBLE = [406, 500, 502, 503, 504]
 const UPDATE_ATTEMPTS = 5
 
 /**
- * Detects another swarm. An engine that left its swarm, or briefly shows another one, knows no agents, which says
- * nothing about
- * them. A swarm that persists was created anew, and the agents are gone.
+ * Detects another swarm. An engine that left its swarm, or briefly reports another one, lists no agents, although they
+ * may exist. If the other swarm persists, it is new and the agents are gone.
  */
 export class ClusterGuard {
   readonly #anewMs: number
@@ -244,7 +242,7 @@ export function findCurrent(found: AgentService): SwarmTask | null {
   return findLive(generationOf(found))
 }
 
-/** Reads specs after tasks. Otherwise a task that ends because of a new spec would seem to have ended by itself. */
+/** Reads specs after tasks. Otherwise a task that a new spec replaced would look like a crash. */
 async function readFound(docker: Docker, readServices: () => Promise<SwarmService[]>): Promise<AgentService[]> {
   const ids = (await readServices()).map(({ ID }) => ID)
   if (ids.length === 0) return []

@@ -112,7 +112,7 @@ export async function requireHere(deps: SwarmRuntimeParts, service: SwarmService
   })
 }
 
-/** Removes the agent's volumes on this node except `kept`. @throws AppError `internal` when one stays in use. */
+/** Removes the agent's volumes on this node except `kept`. @throws AppError `internal` when a volume stays in use. */
 export async function removeVolumes(deps: SwarmRuntimeParts, id: string, kept: string | null): Promise<void> {
   const names = (await listAgentVolumes(deps, id)).filter((name) => name !== kept)
   await endFilesContainers(deps, id)

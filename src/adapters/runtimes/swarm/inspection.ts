@@ -57,7 +57,7 @@ type Facts = { counter: RestartCounter; found: AgentService; self: OwnNode; node
 async function toInspection(deps: SwarmRuntimeParts, { counter, found, self, nodes }: Facts): Promise<Inspection> {
   const { Labels } = found.service.Spec
   const live = findCurrent(found)
-  // The last task, whose end is to be reported.
+  // The last task; its exit is reported.
   const last = live ?? generationOf(found).findLast(hasTaskEnded) ?? null
   const container = last?.NodeID === self.nodeId ? await findTaskContainer(deps, last) : null
   const isRunning = live !== null && container?.State.Running !== false

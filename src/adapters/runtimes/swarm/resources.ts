@@ -84,7 +84,7 @@ async function createSecret(deps: SwarmRuntimeParts, agentId: string, name: stri
   return id
 }
 
-/** Returns a name that reveals nothing about the value. */
+/** Returns a name that does not reveal the value. */
 function toSecretName(deps: SwarmRuntimeParts, agentId: string, file: string, content: string): string {
   const parts = JSON.stringify([deps.instance, agentId, file, content])
   return `stead-${createHmac('sha256', deps.digestKey).update(parts).digest('hex').slice(0, 40)}`

@@ -5,8 +5,8 @@ import { LABELS } from '../engine/engine.ts'
 import type { ServiceSpec, SwarmService } from './answers.ts'
 
 /**
- * Desired state of an agent: `exited` replaces `running` after a configuration error, `held` waits for the next
- * platform.
+ * Desired state of an agent: `exited` replaces `running` after a configuration error, `held` waits for the next start
+ * of the platform.
  */
 export type Wanted = 'running' | 'stopped' | 'exited' | 'held'
 
@@ -121,7 +121,7 @@ function toTmpfs(path: string, options: string) {
 export function wantedOf({ Spec }: SwarmService): Wanted {
   const label = Spec.Labels[WANTED_LABEL]
   if (label === 'exited' || label === 'held') return label
-  // The service may have been scaled by hand.
+  // An administrator may have scaled the service.
   return Spec.Mode.Replicated.Replicas > 0 ? 'running' : 'stopped'
 }
 

@@ -46,7 +46,7 @@ export const TIMING: SwarmTiming = {
   anewMs: 5000,
 }
 
-/** Bound of remembered removals, whose end the engine reports within seconds. */
+/** Maximum number of remembered removals; the engine reports their completion within seconds. */
 const MAX_REMOVED = 1000
 
 /**
@@ -144,14 +144,14 @@ async function listKnown(parts: SwarmRuntimeParts, { known }: EngineShell): Prom
   return [...found, ...unnamed.filter((one) => one !== null)]
 }
 
-/** Starts the agents that the previous platform stopped when it ended. */
+/** Starts the agents that the platform stopped when it last shut down. */
 async function startHeld(parts: SwarmRuntimeParts, shell: EngineShell): Promise<void> {
   const held = (await listAgentServices(parts)).filter(({ service }) => wantedOf(service) === 'held')
   const ids = held.map(({ service }) => service.Spec.Labels[LABELS.agent] ?? '')
   await Promise.all(ids.map((id) => shell.change(id, () => startInSwarm(parts, id, { repair: false }))))
 }
 
-/** Stops an agent that the next platform starts again. */
+/** Stops an agent until the platform starts again. */
 async function hold(parts: SwarmRuntimeParts, { service }: AgentService): Promise<void> {
   if (wantedOf(service) === 'running') await stopInSwarm(parts, service.Spec.Labels[LABELS.agent] ?? '', 'held')
 }

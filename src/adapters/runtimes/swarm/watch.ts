@@ -40,9 +40,8 @@ type Seen = {
 }
 
 /**
- * Polls the swarm, whose events do not cover tasks. Publishes what it finds, and acts: leaves an agent with a bad
- * configuration
- * down, keeps stopped agents stopped, and lets agents of lost nodes start elsewhere.
+ * Polls the swarm, whose events do not cover tasks. Publishes what it finds, and acts: keeps an agent with an invalid
+ * configuration stopped, keeps stopped agents stopped, and lets agents of lost nodes start elsewhere.
  */
 export function watchSwarm(deps: SwarmWatchDeps): SwarmWatch {
   const broadcast = createBroadcast<RuntimeEvent>()

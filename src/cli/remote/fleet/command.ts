@@ -88,7 +88,7 @@ async function applyFleet(file: string, options: ApplyOptions): Promise<void> {
         if (!options.json) process.stdout.write(toPlain(`${describeHeartbeat(beat)}\n`))
       }
     } finally {
-      // Print what was done so far: its secrets cannot be read again.
+      // Print the completed changes: their secrets cannot be read again.
       if (options.json) {
         const agents = plans.map((plan) => toJson(plan, outcomes.get(plan)))
         const change = heartbeat && {

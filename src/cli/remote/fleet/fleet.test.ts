@@ -124,7 +124,7 @@ test(
   NEVER_MS,
 )
 
-/** Changes of what is there, and then `export | apply -` on an empty installation: its export is equal to the letter. */
+/** Changes the installation, runs `export | apply -` on an empty one, and expects identical exports. */
 async function expectMoves(fleet: Fleet): Promise<void> {
   const { person, write, apply, installation } = fleet
   expect((await apply(await write('more.yaml', MORE), '--dry-run')).stdout.split('\n')).toEqual([

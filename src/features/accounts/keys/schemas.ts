@@ -50,7 +50,7 @@ export const BudgetIncrease = z.object(
 )
 export type BudgetIncrease = z.infer<typeof BudgetIncrease>
 
-/** Settings beside the limits; null removes one, so an empty list of ranges permits every address. */
+/** Settings other than limits. Null removes a setting; an empty list of IP ranges permits every address. */
 const settingShape = {
   guardrails: Guardrails.nullish(),
   allowedCidrs: AllowedCidrs.nullish(),

@@ -76,7 +76,7 @@ export function settleLoginAttempt(tx: Tx, { own, shared }: CountedAttempt): voi
   returnAttempt(tx, ...shared)
 }
 
-/** Takes back an attempt whose credential could not be checked. */
+/** Reverses the count of an attempt whose credential could not be checked. */
 export function returnLoginAttempt(tx: Tx, { own, shared }: CountedAttempt): void {
   returnAttempt(tx, own, ...shared)
 }

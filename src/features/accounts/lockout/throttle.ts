@@ -22,7 +22,7 @@ export async function takeAttempt(deps: { db: Db; clock: Clock }, ...throttles: 
   })
 }
 
-/** Takes back what `takeAttempt` counted. */
+/** Reverses the count of `takeAttempt`. */
 export function returnAttempt(tx: Tx, ...taken: Throttle[]): void {
   for (const { key } of taken) {
     tx.update(throttles)

@@ -127,7 +127,7 @@ export function accountsWeb(
     },
   )
 
-  // Without a session the token opens nothing: clients that always ask for one first get an answer all the same.
+  // Without a session the token has no effect; it exists for clients that always request one first.
   app.get(
     '/api/auth/csrf',
     endpoint({ summary: 'Returns a CSRF token', tag: 'Sign-in', responses: { 200: CsrfToken } }),

@@ -40,7 +40,7 @@ async function signIn(rpcUrl: string | null, address: Address, sign: (message: s
 const byOwner = (message: string) => OWNER.signMessage({ message })
 const byStranger = (message: string) => STRANGER.signMessage({ message })
 
-/** A signature of a wallet that is not there yet (ERC-6492): how to deploy it, and what it will be asked. */
+/** A signature of a wallet that is not deployed yet (ERC-6492): its deployment and the inner signature. */
 function wrap(factory: Address, factoryData: Hex, sign: (message: string) => Promise<Hex>) {
   return async (message: string) => {
     const inner = encodeAbiParameters(parseAbiParameters('address, bytes, bytes'), [

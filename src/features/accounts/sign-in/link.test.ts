@@ -192,7 +192,7 @@ function ask(
   }
 }
 
-/** Does what was decided, and says which account the person is in now. */
+/** Completes the sign-in and returns the account of the session. */
 function enter(
   accounts: Account[],
   decision: LinkDecision,

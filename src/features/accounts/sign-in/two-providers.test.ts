@@ -12,7 +12,7 @@ import { identities } from './tables.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse battery' }
 
-/** A platform without mail that trusts two providers, at both of which Ada has her address. */
+/** Starts a platform without mail and with two trusted identity providers. Ada has the same address at both. */
 async function withTwoProviders() {
   const [github, oidc] = await Promise.all([
     startGithubDouble(),

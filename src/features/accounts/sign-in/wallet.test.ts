@@ -29,7 +29,7 @@ function withWallet(environment: Record<string, string> = {}) {
   const message = async (change: Parameters<typeof siweMessage>[0] = {}) =>
     siweMessage({ address: ADA.address, nonce: await nonce(), issuedAt: platform.clock.now().toISOString(), ...change })
   const post = (body: unknown) => browser.request('/api/wallet-auth', json('POST', body))
-  /** Signs what `change` makes of a good message, as Ada. */
+  /** Signs a valid message after `change` modified it, as Ada. */
   const signIn = async (change: Parameters<typeof siweMessage>[0] = {}, by = ADA) => {
     const text = await message(change)
     return post({ address: ADA.address, message: text, signature: await by.signMessage({ message: text }) })

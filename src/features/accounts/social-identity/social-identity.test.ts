@@ -23,7 +23,7 @@ afterAll(() => {
   chain.stop()
 })
 
-/** An RPC of Base that knows one thing: what every address holds. */
+/** A Base RPC that returns the same balance for every address. */
 function startChain() {
   let balance = 0n
   let status = 200

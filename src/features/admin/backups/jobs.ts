@@ -65,7 +65,7 @@ const Task = z.discriminatedUnion('kind', [
   File.extend({ kind: z.literal('restore'), agentId: z.string(), replaces: z.boolean() }),
 ])
 
-/** Notes that an admin wants something done, which begins at once. @throws AppError as `runBackup`. */
+/** Records a backup task of an administrator and starts it at once. @throws AppError as `runBackup`. */
 export async function orderRun(deps: RunBackupDeps, by: Administrator, task: BackupTask): Promise<BackupRunRow> {
   requireRunStead(deps)
   return write(deps.db, (tx) => {
@@ -85,7 +85,7 @@ export async function orderRun(deps: RunBackupDeps, by: Administrator, task: Bac
   })
 }
 
-/** Does what was ordered, once: a run that a dying platform has left is over. */
+/** Runs a recorded task once; a run that was interrupted by a shutdown is not resumed. */
 export function backupTaskJob(deps: RunBackupDeps): JobKind {
   return defineJob({
     kind: JOB,

@@ -16,7 +16,7 @@ export const BackupRun = z.object({
 })
 export type BackupRun = z.infer<typeof BackupRun>
 
-/** `GET /api/admin/backups`: what is at `BACKUP_TO`, newest first, and the last 20 runs. */
+/** `GET /api/admin/backups`: the backups at `BACKUP_TO`, newest first, and the last 20 runs. */
 export const BackupOverview = z.object({
   to: z.string(),
   keep: z.object({ days: z.number(), weeks: z.number(), months: z.number() }),

@@ -52,7 +52,7 @@ export type JobState = z.infer<typeof JobState>
 export const JobsQuery = z.object({ state: JobState.default('dead'), limit, after: z.string().max(100).optional() })
 export type JobsQuery = z.infer<typeof JobsQuery>
 
-/** A background job without its payload, which is its owner's data. `runAt` is when it is or was due. */
+/** A background job without its payload, which is its owner's data. `runAt` is its due time. */
 export const ShownJob = z.object({
   id: z.string(),
   kind: z.string(),

@@ -114,7 +114,7 @@ const NAMED_AGENTS = 3
 const NEAR_PERCENT = 80
 const NEWEST_CALLS = 200
 
-/** Lists what needs the user's action, most urgent first. */
+/** Lists items that need the user's action, most urgent first. */
 function listAttention(
   deps: Base & { ownKeys: Pick<OwnKeys, 'listProviders'>; userSums: RunningSums },
   user: SignedInUser,

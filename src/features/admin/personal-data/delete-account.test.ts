@@ -19,7 +19,10 @@ import { radioStreams } from '../../web-tools/radio/tables.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 
-/** Ada, signed in, with a key, two agents, a message and `calls` calls; and what is removed for deleted agents. */
+/**
+ * Creates Ada, signed in, with a key, two agents, a message and `calls` model calls. `removed` lists the deleted
+ * agents.
+ */
 async function withAda(calls = 3) {
   const removed: string[] = []
   const runtime = { ...createNoRuntime('process', 'none'), remove: async (id: string) => void removed.push(id) }

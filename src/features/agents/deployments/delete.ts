@@ -60,7 +60,10 @@ export function enqueueRemoval(
   enqueue(tx, REMOVE_JOB, { agentId: id, runtime } satisfies Removal, { key: removeKey(id), delayMs })
 }
 
-/** Removes what runs for a deleted agent, and its row if it still has one. @throws AppError as the runtime. */
+/**
+ * Removes the container or process of a deleted agent, and its row if it still exists.
+ * @throws AppError as the runtime.
+ */
 export async function finishDeletion(
   deps: TrashDeps & { runtimes: Runtimes; agentLocks: AgentLocks },
   { agentId, runtime }: Removal,
@@ -75,7 +78,7 @@ export async function finishDeletion(
     await deleteDependents(deps.db, agents, agentId)
     await write(deps.db, (tx) => {
       tx.delete(agents).where(eq(agents.id, agentId)).run()
-      // A queued job has nothing left to do; a running one ends by itself.
+      // A queued job is obsolete; a running job ends without help.
       tx.delete(jobs)
         .where(and(eq(jobs.key, removeKey(agentId)), eq(jobs.status, 'queued')))
         .run()
@@ -101,7 +104,7 @@ async function requireAnswer({ runtimes }: { runtimes: Runtimes }, agent: AgentR
   }
 }
 
-/** // A port is leased before anything runs, so an agent without one was never deployed. */
+/** // A port is leased before the agent starts, so an agent without a port was never deployed. */
 function wasDeployed({ port }: AgentRow): boolean {
   return port !== null
 }

@@ -34,7 +34,7 @@ const HEALTH_TIMEOUT_MS = 60_000
 const OPENCLAW_TIMEOUT_MS = 180_000
 const HEALTH_POLL_MS = 2000
 const FIRST_POLL_MS = 25
-/** An agent that ends this often while its start is awaited will not become healthy. */
+/** An agent that exits this often during its start will not become healthy. */
 const MAX_ENDS = 5
 const OUTPUT_LINES = 5
 const OUTPUT_LINE_CHARACTERS = 300

@@ -171,8 +171,8 @@ export async function restoreSnapshot(
 }
 
 /**
- * Returns the platform's image when `image` is another version of it, else `image`: an update never changes the
- * program.
+ * Returns the platform's image if `image` is another version of it; otherwise returns `image`, because an update never
+ * changes the program.
  */
 function newestOf(image: string, platformImage: string): string {
   return toRepository(platformImage) === toRepository(image) ? platformImage : image

@@ -69,7 +69,7 @@ function purposeOf(id: string): SealPurpose {
 /** A machine that is silent for longer is inactive. */
 const SILENT_MS = 15 * 60_000
 
-/** Records a heartbeat of a user's machine, or of all of them without a name. Unknown machines are ignored. */
+/** Records a heartbeat of a user's machine, or of all machines without a name. Unknown machines are ignored. */
 export async function recordHeartbeat({ db, clock }: Base, { userId, name }: HeartbeatRequest): Promise<void> {
   if (!userId) return
   const isTheirs = and(eq(installations.userId, userId), name === undefined ? undefined : eq(installations.name, name))
@@ -80,7 +80,7 @@ export async function recordHeartbeat({ db, clock }: Base, { userId, name }: Hea
   )
 }
 
-/** Marks machines that have been silent for more than 15 minutes, once each. */
+/** Marks each machine once after 15 minutes without a heartbeat. */
 export async function markSilent(deps: Base): Promise<void> {
   const silentSince = new Date(deps.clock.now().getTime() - SILENT_MS)
   const isSilent = and(eq(installations.status, 'active'), lt(installations.lastSeenAt, silentSince))

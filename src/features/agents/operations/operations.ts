@@ -15,7 +15,7 @@ export const OUTPUT_FOLLOWS = '. Its last output:\n'
 
 /** The job that executes the operations of one agent. */
 export const DEPLOY_JOB = 'agents.deploy'
-/** The job that removes what runs for a deleted agent. */
+/** The job that removes the container or process of a deleted agent. */
 export const REMOVE_JOB = 'agents.remove'
 /** Operations kept per agent. */
 const MAX_HISTORY = 50

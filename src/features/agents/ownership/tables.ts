@@ -3,9 +3,8 @@ import { check, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
  * The instance that owns the agents of this database, in one row; an instance at another location is a copy. `leftAt`
- * is when a
- * copy took over, which the row then locates. `ranContainersAt` is when the first agent ran in a container. See
- * `InstanceLocation` for the other columns.
+ * is the time at which a copy took over; the row then contains the copy's location. `ranContainersAt` is the time at
+ * which the first agent ran in a container. See `InstanceLocation` for the other columns.
  */
 export const instanceOwnership = sqliteTable(
   'residence',

@@ -4,7 +4,7 @@ import { ConfigRequest, PlainSettings, ProvisionRequest, SecretSettings } from '
 const { telegramToken, discordBotToken, whatsappToken, apiKey } = SecretSettings.shape
 const { telegramUserId, skills, agentType, subscriptionId, email } = PlainSettings.shape
 
-/** Drops empty fields, which forms send as well. */
+/** Drops empty fields, because forms send them too. */
 function withoutEmpty(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== ''))

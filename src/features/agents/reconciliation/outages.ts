@@ -67,14 +67,14 @@ export async function followOutages(
   const hearing = (async () => {
     for await (const { id, type } of events) void follow(id, type === 'died')
   })().finally(() => ending.abort())
-  // Awaited below; until then a failure must not count as unhandled.
+  // Awaited below; a failure before that must not count as unhandled.
   hearing.catch(() => undefined)
   const sweep = (ids: string[]) =>
     inLanes(ids, AT_ONCE, async (id) => {
       if (!signal.aborted && !following.has(id)) await follow(id, false)
     })
   try {
-    // Check what happened before the events were followed.
+    // Check for exits before the event stream was open.
     await sweep(listWanted(deps.db))
     while (!signal.aborted) {
       await pause(sweepMs, signal)

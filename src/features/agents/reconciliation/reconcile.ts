@@ -31,12 +31,9 @@ type Down = Map<string, number>
 
 /**
  * Makes the runtimes agree with the rows. `running`: updates agents that run and starts those that do not; an agent
- * that exited
- * with a configuration error is marked. `stopped` and `sleeping`: ends what a crash left running. `provisioning`:
- * requests
- * a lost deployment again. An engine that does not respond changes no status; locked agents are skipped. No further
- * agent is
- * checked after `signal` aborts.
+ * that exited with a configuration error is marked. `stopped` and `sleeping`: stops processes that a crash left
+ * running. `provisioning`: requests a lost deployment again. An engine that does not respond changes no status; locked
+ * agents are skipped. No further agent is checked after `signal` aborts.
  */
 export function reconcileAgents(deps: OperationDeps, signal = NEVER): Promise<void> {
   return reconcileAll(deps, null, signal)
@@ -143,7 +140,7 @@ async function keepRunning(deps: OperationDeps, agent: AgentRow, down: Down | nu
   }
 }
 
-/** Returns whether an agent may stay down for now: it restarts by itself, or the watchdog still has time. */
+/** Returns whether the agent needs no action: it restarts on its own, or the watchdog still waits. */
 function mayBeDown(deps: OperationDeps, agentId: string, inspection: Inspection | null, down: Down | null): boolean {
   if (inspection?.state === 'restarting') return true
   if (down === null) return false

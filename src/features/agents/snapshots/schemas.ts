@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-/** A stored agent state. `takenAt` is when the following change was requested, `before` its kind, null when unknown. */
+/**
+ * A stored agent state. `takenAt` is the time of the change that the snapshot precedes; `before` is the kind of that
+ * change, null when unknown.
+ */
 export const Snapshot = z.object({
   id: z.string(),
   takenAt: z.string(),

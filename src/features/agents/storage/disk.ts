@@ -17,9 +17,9 @@ const KEPT_MS = 2000
 /** Compares free disk space with the operator's minimum; up to two seconds old. */
 export type DiskFloor = {
   minFreeBytes: number
-  /** Returns the free bytes of the fullest disk. @throws as the measurement. */
+  /** Returns the free bytes of the fullest disk. @throws the error of the measurement. */
   measure(): Promise<number>
-  /** @throws as the measurement. */
+  /** @throws the error of the measurement. */
   isLow(): Promise<boolean>
 }
 

@@ -95,7 +95,7 @@ function toSeen({ processStartedAt, processRestarts }: WatchdogRow): SeenProcess
 /** The process that was seen last; `startedAt` (milliseconds) is null without one. */
 export type SeenProcess = { startedAt: number | null; restarts: number }
 
-/** Result of an inspection: `crashes` since the last one, and whether the agent stays down without help. */
+/** Result of an inspection: `crashes` since the last one, and whether the agent stays stopped unless it is started. */
 type Finding = { seen: SeenProcess | null; crashes: number; isDown: boolean; isMisconfigured: boolean }
 
 /**

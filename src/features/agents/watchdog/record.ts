@@ -63,7 +63,7 @@ export function recordEvents(
     const transition = nextState(before, event, rules)
     row = { ...before, ...transition.watch, ...probeOf(event, before) }
     if (event.type === 'started') row = { ...row, ...NO_PROCESS, agentStartedAt: agent.startedAt?.getTime() ?? null }
-    // After a repair there is another process, which was not seen yet.
+    // After a repair the process is new and has not been inspected yet.
     if (before.state === 'repairing' && row.state !== 'repairing')
       row = { ...row, processStartedAt: null, processRestarts: null }
     record(deps, tx, agent, before, row, transition)
@@ -101,7 +101,7 @@ export function postponeCheck(deps: RecordDeps, tx: Tx, agentId: string): void {
 /** Returns the time since `row` was written, by the result of its last probe; null without a probe. */
 export function uptimeSince(settings: WatchdogSettings, row: WatchdogRow, now: number): UptimeSpan | null {
   if (row.lastProbeHealthy === null) return null
-  // An agent that was given up is not probed, and stays down.
+  // After a crash loop, the agent is not probed and stays down.
   const isGivenUp = row.state === 'crash_loop' && settings.repairsItself
   const trustMs = isGivenUp ? Number.MAX_SAFE_INTEGER : 2 * settings.checkMs + 60_000
   return toUptimeSpan(row.lastProbeHealthy, now - row.watchedUntil, trustMs)
@@ -159,7 +159,7 @@ function record(
   }
 }
 
-/** Notifies the owner of transitions that matter to them; operators get all of them. */
+/** Notifies the owner of important transitions, and operators of all transitions. */
 function notifyOwner(deps: RecordDeps, tx: Tx, { id, name, ownerId }: AgentRow, notice: WatchdogNotice, text: string) {
   const kind = OWNER_NOTICES[notice]
   if (ownerId !== null && kind) deps.sendNotice(tx, { userId: ownerId, agent: { id, name }, kind, text })
@@ -177,7 +177,7 @@ function entered({ state }: WatchdogRow): WatchdogEventRow['kind'] {
   return state === 'repairing' ? 'repair_started' : state
 }
 
-/** Records why the agent is down, and the job that ends it, in one transaction. */
+/** Records why the agent is down and enqueues the job that stops it, in one transaction. */
 function endAgent(deps: RecordDeps, tx: Tx, agent: AgentRow, row: WatchdogRow): void {
   markFailed(tx, agent.id, giveUpReason(row, deps.watchdogSettings), deps.clock.now())
   deps.enqueue(tx, END_JOB, { agentId: agent.id }, { key: `end:${agent.id}` })
@@ -205,7 +205,7 @@ function withoutFuture(row: WatchdogRow, now: number): WatchdogRow {
   }
 }
 
-/** The job that ends an agent after the watchdog gave up. */
+/** The job that stops an agent after the watchdog gave up. */
 export const END_JOB = 'watchdog.end'
 
 type Counts = Pick<WatchdogRow, 'attempts' | 'crashes' | 'exitCode' | 'outOfMemory'>

@@ -64,7 +64,7 @@ export function showSessions(deps: ChatDeps, user: SignedInUser, agentId: string
 
 /**
  * Returns a session with its last 500 messages.
- * @throws AppError `not_found` for a missing session and for another user's.
+ * @throws AppError `not_found` for a missing session or another user's.
  */
 export function showSession(deps: ChatDeps, user: SignedInUser, id: string) {
   const session = getSessionSummary(deps, user.id, id)

@@ -14,7 +14,7 @@ import { listSkills } from './agent-api.ts'
 export const API_VERSION = '1.0.0'
 
 /**
- * Returns the health that an agent reports; for one that does not run, only what is stored.
+ * Returns the health that an agent reports; for a stopped agent, only the stored fields.
  * @throws AppError `not_found` without such an agent; the gateway's errors for a running one.
  */
 export async function checkHealth(

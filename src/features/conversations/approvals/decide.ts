@@ -65,7 +65,7 @@ export function claimApproval(deps: Base, agentId: string, id: string, use: Appr
   })
 }
 
-/** @throws AppError `not_found` for a missing request and for another agent's. */
+/** @throws AppError `not_found` for a missing request or another agent's. */
 export function getAgentApproval(db: Db | Tx, agentId: string, id: string): ApprovalRow {
   const isThis = and(eq(approvals.id, id), eq(approvals.agentId, agentId))
   const row = db.select().from(approvals).where(isThis).get()

@@ -74,7 +74,7 @@ export function toChatMessage(row: MessageRow): ChatMessage {
 
 /**
  * Returns an agent's messages of every platform, newest first, whether the agent runs or not.
- * @throws AppError `not_found` for a missing agent and for another user's.
+ * @throws AppError `not_found` for a missing agent or another user's.
  */
 export function listAgentMessages(db: Db, principal: Principal, id: string, query: AgentMessagesQuery): AgentMessages {
   const agent = getAgent(db, principal, id)

@@ -110,7 +110,7 @@ export const ChatMessage = z.object({
   topic: z.string().nullable(),
   status: z.enum(['sent', 'stopped', 'failed']),
   timestamp: z.string(),
-  /** Platform of the message. `author` is the person on another platform than the web, null for the agent. */
+  /** Platform of the message. `author` is the sender's name on a messenger, null on the web and for the agent. */
   platform: z.enum(PLATFORMS),
   author: z.string().nullable(),
   /** Missing for messages outside of sessions. */
@@ -270,7 +270,7 @@ export const ChatSession = z.object({
   agentId: z.string(),
   title: z.string().nullable(),
   instructions: z.string().nullable(),
-  /** A conversation on another platform can be read and deleted here, but not answered. */
+  /** A conversation on a messenger can be read and deleted here, but not answered. */
   platform: z.enum(PLATFORMS),
   createdAt: z.string(),
   lastActivity: z.string(),

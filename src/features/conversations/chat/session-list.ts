@@ -48,7 +48,7 @@ export async function openChatSession(
   })
 }
 
-/** @throws AppError `not_found` for a missing session and for another user's. */
+/** @throws AppError `not_found` for a missing session or another user's. */
 export async function changeChatSession(
   db: Db,
   userId: string,
@@ -60,7 +60,7 @@ export async function changeChatSession(
 
 /**
  * Deletes a session with its messages, here and, if it is reachable, at its agent. Stops a running turn.
- * @throws AppError `not_found` for a missing session and for another user's.
+ * @throws AppError `not_found` for a missing session or another user's.
  */
 export async function deleteChatSession(
   deps: ChatDeps & { log: Log; gateway: Pick<AgentGateway, 'forgetSession'> },

@@ -50,7 +50,7 @@ export function requireWebSession({ platform }: ChatSessionRow): void {
   throw new AppError('conflict', message, { code: 'OTHER_PLATFORM', platform })
 }
 
-/** @throws AppError `not_found` for a missing session and for another user's. */
+/** @throws AppError `not_found` for a missing session or another user's. */
 export function getSession(db: Db, userId: string, id: string): ChatSessionRow {
   const isOwn = and(eq(chatSessions.id, id), eq(chatSessions.userId, userId))
   const session = db.select().from(chatSessions).where(isOwn).get()
@@ -74,7 +74,7 @@ export function summarizeSessions(deps: Base, userId: string, agentId: string): 
     .map((session) => summarize(deps, session, { isCurrent: session.id === current?.id }))
 }
 
-/** @throws AppError `not_found` for a missing session and for another user's. */
+/** @throws AppError `not_found` for a missing session or another user's. */
 export function getSessionSummary(deps: Base, userId: string, id: string): SessionSummary {
   const session = getSession(deps.db, userId, id)
   const current = findCurrentSession(deps.db, userId, session.agentId)

@@ -70,9 +70,9 @@ export const messages = sqliteTable(
     replacedBy: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     platform: text({ enum: PLATFORMS }).notNull().default('web'),
-    /** Name of the author on another platform; null for the user and the agent. */
+    /** Name of the author on a messenger; null for the user and the agent. */
     author: text(),
-    /** Id at the other platform, so that each message is stored once. */
+    /** Message id at the messenger, so each message is stored once. */
     externalId: text(),
   },
   (table) => [
@@ -217,7 +217,7 @@ export const chatAttachments = sqliteTable(
     mediaType: text().notNull(),
     sizeBytes: integer().notNull(),
     path: text().notNull(),
-    /** Beginning of the file's text, and the workspace file with all of it; null for an image. */
+    /** Beginning of the file's text, and the path of the whole text in the workspace; null for an image. */
     excerpt: text(),
     textPath: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),

@@ -23,8 +23,8 @@ export type ReadMemoryDeps = NoteDeps & { db: Db }
 
 /**
  * Returns the facts of a user's agents, or of one agent, as parts of a JSON document (schema `Memory`) that are read
- * while they are sent. Of equal keys the newest counts.
- * @throws AppError `not_found` for a missing agent and for another user's.
+ * while they are sent. The newest fact of each key wins.
+ * @throws AppError `not_found` for a missing agent or another user's.
  */
 export async function readMemory(
   deps: ReadMemoryDeps,

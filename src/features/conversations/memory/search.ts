@@ -20,7 +20,7 @@ type Whose = { userId: string; agentIds: readonly string[]; agentId: string | un
 
 /**
  * Finds facts of a user's agents, or of one agent, and then messages, that contain all words of `q`; each newest first.
- * @throws AppError `not_found` for a missing agent and for another user's.
+ * @throws AppError `not_found` for a missing agent or another user's.
  */
 export function searchMemory(
   db: Db,

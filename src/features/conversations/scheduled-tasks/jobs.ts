@@ -75,7 +75,7 @@ async function deliverRun(deps: DeliverDeps, job: RunJob, signal: AbortSignal): 
   await write(deps.db, (tx) => finishRun(deps, tx, job.runId, error))
 }
 
-/** Waits for the turn of a prompt that an earlier process sent. @returns as `send`. */
+/** Waits for the turn of a prompt that an earlier run sent. @returns as `send`. */
 async function goOn(deps: DeliverDeps, messageId: string, signal: AbortSignal): Promise<string | null> {
   const turn = deps.db.select().from(chatTurns).where(eq(chatTurns.questionId, messageId)).get()
   const question = turn && findMessage(deps.db, messageId)

@@ -27,7 +27,7 @@ export function listTasks(db: Db, ownerId: string, agentId: string | undefined):
     .all()
 }
 
-/** @throws AppError `not_found` for a missing task and for another user's. */
+/** @throws AppError `not_found` for a missing task or another user's. */
 export function getTask(db: Db | Tx, ownerId: string, id: string): TaskRow {
   const row = db.select().from(scheduledTasks).where(isOwn(ownerId, id)).get()
   if (!row) throw new AppError('not_found', 'Task not found')

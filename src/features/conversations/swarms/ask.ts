@@ -86,7 +86,7 @@ async function ask(
   try {
     const user = createUserFinder(deps.db, deps.rules)(run.ownerId)
     if (!user) throw new AppError('forbidden', 'The account is closed')
-    // A separate conversation keeps swarm tasks out of the owner's.
+    // A separate conversation keeps swarm tasks out of the owner's conversations.
     const turn = await openTurn(deps, user, question, {
       sessionKey: `user:${user.id}:swarm:${run.swarmId}`,
       // The turn continues after a crash without this job.

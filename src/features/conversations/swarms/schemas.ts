@@ -101,7 +101,7 @@ export const RunLine = z.object({
 })
 export type RunLine = z.infer<typeof RunLine>
 
-/** An agent's answer: its first 100,000 characters; its conversation has all of it. */
+/** The first 100,000 characters of an agent's answer; the conversation has the whole answer. */
 export const RunAnswer = z.object({
   agentId: z.string(),
   name: z.string(),

@@ -65,7 +65,7 @@ function applyCheckout(tx: Tx, deps: { clock: Clock }, session: SessionEvent): s
   const { userId = '' } = session.metadata
   const user = tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()
   if (!user) return 'unknown user'
-  // A subscription's own events set its customer; a duplicate must not replace the one that is kept.
+  // The subscription's own events set the customer, so a duplicate subscription cannot replace it.
   const isOther = session.mode === 'subscription' && isCustomer(tx, userId)
   if (session.customer && !isOther) saveCustomer(tx, userId, session.customer, deps.clock.now())
   if (session.mode !== 'payment' || session.metadata.purpose !== 'credits') return 'customer noted'

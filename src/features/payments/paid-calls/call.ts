@@ -154,7 +154,7 @@ async function endUnsigned(deps: PaidCallDeps, ordered: PaymentRow, error: unkno
   throw error
 }
 
-/** A signature left and no response came, so the outcome is unknown until the chain reports it. */
+/** The signature was sent without a response, so the outcome is unknown until the chain reports it. */
 async function leaveUnknown(deps: PaidCallDeps, { id }: PaymentRow, error: unknown): Promise<never> {
   const reason = 'The seller did not answer after it was paid'
   await write(deps.db, (tx) => changePayment(tx, deps, id, ['sent'], { status: 'unknown', reason }))

@@ -15,7 +15,7 @@ export const SkillQuery = z.object({
 })
 export type SkillQuery = z.infer<typeof SkillQuery>
 
-/** `POST /api/skills`: installs, and enables what was disabled. */
+/** `POST /api/skills`: installs a skill, or enables a disabled one. */
 export const InstallRequest = z.object({ skillId, agentId })
 export type InstallRequest = z.infer<typeof InstallRequest>
 

@@ -14,7 +14,7 @@ import { managedWallets, type PaymentRow, type WalletRow, walletPayments } from 
 /** A planned expense; `id` is its own row, which is excluded from the sums. */
 type Spending = { recipient: string; amountMicroUsd: number; id?: string }
 
-/** Statuses in which nothing was spent. */
+/** Statuses without spending. */
 const NOT_SPENT: PaymentRow['status'][] = ['failed', 'denied']
 
 /**

@@ -124,7 +124,7 @@ function findRecent(db: Db, userId: string, requestHash: string, now: Date): Pay
   )
   const order = desc(walletPayments.createdAt)
   const row = db.select().from(walletPayments).where(isSame).orderBy(order).limit(1).get() ?? null
-  // A payment that moved nothing may be retried at once.
+  // A payment that did not move money may be retried at once.
   return row?.status === 'failed' || row?.status === 'denied' ? null : row
 }
 

@@ -115,7 +115,7 @@ function judge(payment: PaymentRow, { isOk, status, body, text }: UpstreamAnswer
   return { status: 'succeeded', reason: null, answer: body }
 }
 
-/** A gateway that reports what it paid must report what was ordered. */
+/** If the gateway reports payment details, they must match the order. */
 function findDifference({ detail }: PaymentRow, body: Record<string, unknown>): string | null {
   const order = toObject(detail.order)
   const reported = { ...toObject(body.result), ...toObject(body.payment), ...body }

@@ -12,7 +12,7 @@ const MAX_MESSAGES = 200
 
 /**
  * Lists an agent's conversations on messengers, by mail and by webhook, latest activity first, whether it runs or not.
- * @throws AppError `not_found` for a missing agent and for another user's.
+ * @throws AppError `not_found` for a missing agent or another user's.
  */
 export function listConversations(db: Db, principal: Principal, id: string): ConversationList {
   const agent = getAgent(db, principal, id)

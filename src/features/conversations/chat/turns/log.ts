@@ -38,7 +38,7 @@ const MAX_EVENTS = 2000
 
 type Start = { startPosition: number; restarts: number }
 
-/** Creates a log that starts with earlier events, for example of another process, after `startPosition`. */
+/** Creates a log that starts with earlier events, for example of an earlier run, after `startPosition`. */
 export function createTurnLog(
   before: readonly TurnEvent[] = [],
   { startPosition: start, restarts: restartsBefore }: Start = { startPosition: 0, restarts: 0 },

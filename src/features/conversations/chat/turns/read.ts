@@ -9,7 +9,7 @@ import { createTurnLog, type TurnEvent, type TurnLog } from './log.ts'
 import { findMessage, findTurn, getTurn, listPieces, listToolCalls, toTurnError } from './store.ts'
 import type { LiveTurn, Turns } from './turns.ts'
 
-/** @throws AppError `not_found` for a missing turn and for another user's. */
+/** @throws AppError `not_found` for a missing turn or another user's. */
 export function showTurn(deps: { db: Db; turns: Pick<Turns, 'find'> }, userId: string, id: string): ChatTurn {
   const turn = getTurn(deps.db, userId, id)
   const question = findMessage(deps.db, turn.questionId)

@@ -10,7 +10,7 @@ import { agents } from '../../../agents/registry/tables.ts'
 import { MessageList, TurnList } from '../schemas.ts'
 import { chatTurns } from '../tables.ts'
 
-/** Starts a platform that ends while its agent answers; `next` is the one started after it. */
+/** Starts a platform and stops it while its agent answers; `next` is the platform started afterwards. */
 async function withCutTurn() {
   const first = testPlatform()
   const ada = await first.signIn()

@@ -11,7 +11,7 @@ import { chatToolCalls, chatTurnPieces, chatTurns, type MessageRow, messages, ty
 import type { IdempotencyKey } from './idempotency.ts'
 import { joinEvents, type PlacedEvent, type TurnEvent, type TurnLog } from './log.ts'
 
-/** Most concurrent turns of one user, which continue when callers disconnect. */
+/** Maximum number of concurrent turns per user. Turns continue when the caller disconnects. */
 const MAX_RUNNING_OF_USER = 20
 
 /** Usage that the agent has reported so far. */
@@ -151,7 +151,7 @@ export function findTurn(db: Db | Tx, id: string): TurnRow | undefined {
   return db.select().from(chatTurns).where(eq(chatTurns.id, id)).get()
 }
 
-/** @throws AppError `not_found` for a missing turn and for another user's. */
+/** @throws AppError `not_found` for a missing turn or another user's. */
 export function getTurn(db: Db, userId: string, id: string): TurnRow {
   const isOwn = and(eq(chatTurns.id, id), eq(chatTurns.userId, userId))
   const turn = db.select().from(chatTurns).where(isOwn).get()

@@ -27,7 +27,7 @@ export type Turns = {
   count(): number
   /** Ends a turn and keeps its text. Does nothing for a finished one. */
   stop(id: string): Promise<void>
-  /** Resumes turns of an earlier process, and those whose outcome could not be saved. */
+  /** Resumes turns of an earlier run, and turns whose outcome could not be saved. */
   resume(): void
   /** Disconnects from all turns, which stay `running` in the database. */
   close(): Promise<void>
@@ -86,7 +86,7 @@ async function carryOn(deps: TurnsDeps, work: Work, signals: Signals): Promise<T
   try {
     const end = await answer(deps, work, signals, keeper.note)
     if (end.state === 'failed' && signals.closing.aborted) {
-      // The next process continues the turn.
+      // The platform continues the turn after its next start.
       await keeper.keepRest()
       return end
     }
