@@ -40,7 +40,7 @@ function useColours(code: string, language: string): ReactNode {
         colourCode = chunk.colourCode
         startTransition(() => setLoaded(true))
       })
-      // Code without colours is code all the same.
+      // Without highlighting, the code is still readable.
       .catch(() => undefined)
   }, [isWanted, isLoaded])
   return useMemo(

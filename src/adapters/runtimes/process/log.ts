@@ -170,7 +170,7 @@ export class ProcessLog {
   }
 }
 
-/** Only a flood needs more rounds, and loses some lines then. */
+/** More rounds are only needed for a flood of output, which loses some lines. */
 const COPY_ROUNDS = 20
 
 /** Appends the part of `log` after `copiedBytes` to `older`, then truncates `log`. */

@@ -79,7 +79,7 @@ export function wasTaskStarted(task: SwarmTask): boolean {
   return LIVE.includes(task.Status.State)
 }
 
-/** Returns whether the task is over, or given up with its node. */
+/** Returns whether the task has ended or Swarm wants it stopped, for example because its node is lost. */
 export function hasTaskEnded(task: SwarmTask): boolean {
   return ENDED.includes(task.Status.State) || UNWANTED.includes(task.DesiredState)
 }

@@ -29,7 +29,7 @@ export function noteKey(tx: Tx, sealer: Sealer): void {
   tx.insert(sealing).values({ id: 1, keyCheck }).onConflictDoUpdate({ target: sealing.id, set: { keyCheck } }).run()
 }
 
-/** Derived for this purpose only, so the stored value cannot open anything. */
+/** Derived for this purpose only, so the stored value cannot decrypt anything. */
 function toKeyCheck(sealer: Sealer): string {
   return sealer.deriveKey('key-check').toString('hex')
 }

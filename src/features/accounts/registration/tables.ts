@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { check, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** One row while a setup link is valid: the hash of its token, which creates the first account until it expires. */
+/** One row while a setup link is valid, with the hash of its token. The link creates the first account. */
 export const setupLinks = sqliteTable(
   'setup_links',
   {

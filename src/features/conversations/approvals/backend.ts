@@ -22,7 +22,7 @@ export type ApprovalsBackendDeps = Base & {
   approvalExpiryMinutes: number
   /** @throws AppError `forbidden` TOOL_OFF for a tool that was disabled since the turn began. */
   requireToolOn(tx: Tx, agentId: string, tool: string): void
-  /** Returns whether third-party programs run in the agent's container, which could find its token. */
+  /** Returns whether third-party programs run in the agent's container. They could read its token. */
   runsCommands(agent: AgentRow): boolean
   callers: CallerFinder
   requestsPerMinute: { backend: number }

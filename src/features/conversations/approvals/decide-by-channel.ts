@@ -26,7 +26,7 @@ const COMMAND_TOOLS = TOOL_NAMES.filter(needsConfinement)
 export async function decideByChannel(
   deps: Base & {
     approvalExpiryMinutes: number
-    /** Returns whether third-party programs run in the agent's container, which could find its token. */
+    /** Returns whether third-party programs run in the agent's container. They could read its token. */
     runsCommands(agent: AgentRow): boolean
   },
   agentId: string,
@@ -53,7 +53,7 @@ export function whyDashboardOnly(
     runsCommands,
   }: {
     db: Db
-    /** Returns whether third-party programs run in the agent's container, which could find its token. */
+    /** Returns whether third-party programs run in the agent's container. They could read its token. */
     runsCommands(agent: AgentRow): boolean
   },
   agent: AgentRow,

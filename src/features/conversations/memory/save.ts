@@ -79,7 +79,7 @@ export async function importFacts(deps: SaveDeps, agentId: string, { facts }: Im
     if (rows.length === 0) return 0
     const insert = () => tx.insert(agentMemory).values(rows).onConflictDoNothing().run()
     const { changes } = deps.storage.within(tx, requireAgent(tx, agentId).ownerId, insert)
-    // A local file has as many facts as the limit; more than twice the limit is no such file.
+    // An import can double the number of facts at most, because a local file has the same limit.
     if (countKeys(tx, agentId, 'agent') > 2 * MAX_KEYS.agent) throw tooManyKeys('agent')
     return changes
   })
