@@ -4,6 +4,7 @@ import sql1 from './0001_request_log.sql' with { type: 'text' }
 import sql2 from './0002_key-settings.sql' with { type: 'text' }
 import sql3 from './0003_cache_tokens.sql' with { type: 'text' }
 import sql4 from './0004_stored_responses.sql' with { type: 'text' }
+import sql5 from './0005_stored_response_items.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -12,4 +13,5 @@ export const migrations = [
   { name: '0002_key-settings', sql: sql2 },
   { name: '0003_cache_tokens', sql: sql3 },
   { name: '0004_stored_responses', sql: sql4 },
+  { name: '0005_stored_response_items', sql: sql5 },
 ]

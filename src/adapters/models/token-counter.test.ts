@@ -54,6 +54,9 @@ test(
     const seen = await countOf(ask([{ type: 'text', text: 'What is it?' }, picture]))
     expect(seen).toBeGreaterThan(1000)
     expect(seen).toBeLessThan(3000)
+    const output = [{ type: 'input_image', image_url: picture.image_url.url }]
+    const result = { type: 'function_call_output', call_id: 'c', output }
+    expect(await countOf(JSON.stringify({ model: 'm', input: [result] }))).toBe(2000)
     expect(await countOf(JSON.stringify({ model: 'm', input: [[1, 2, 3], [4]] }))).toBe(4)
     expect(logLines).toEqual([])
   },

@@ -97,7 +97,9 @@ function imagesOf(content: unknown): string[] {
 function ofInput(input: unknown): TokenText {
   if (typeof input === 'number') return { texts: [], tokens: 1 }
   if (Array.isArray(input)) return join(input.map(ofInput))
-  return typeof input === 'object' && input !== null && 'content' in input ? ofMessage(input) : ofValue(input)
+  if (typeof input !== 'object' || input === null) return ofValue(input)
+  if ('content' in input) return ofMessage(input)
+  return 'output' in input ? ofContent(input.output) : ofValue(input)
 }
 
 function ofValue(value: unknown): TokenText {

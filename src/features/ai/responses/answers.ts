@@ -108,8 +108,10 @@ async function keepIn(deps: AnswerDeps, turn: Turn, data: JsonObject): Promise<J
 async function keep({ responses, log }: AnswerDeps, turn: Turn, response: JsonObject): Promise<JsonObject> {
   if (!turn.kept) return response
   const { ancestors, ...kept } = turn.kept
+  const output = Array.isArray(response.output) ? response.output : []
   try {
-    const row = { ...kept, id: String(response.id), response: JSON.stringify(response) }
+    const itemIds = output.flatMap(({ id }) => (typeof id === 'string' ? [id] : []))
+    const row = { ...kept, id: String(response.id), response: JSON.stringify(response), itemIds }
     if (await responses.add(row, ancestors)) return response
   } catch (error) {
     log.warn({ error: errorMessage(error) }, 'a response was not stored')

@@ -37,6 +37,39 @@ export async function readConversation(store: ResponseStore, userId: string, id:
 }
 
 /**
+ * Replaces references to items of stored responses by the items. @returns the same list when it contains no reference.
+ * @throws AppError `invalid` when an item is not the account's, was deleted or has expired.
+ */
+export function resolveReferences(store: ResponseStore, userId: string, input: readonly unknown[]): readonly unknown[] {
+  if (!input.some(isReference)) return input
+  // References of one request are mostly to the same few responses.
+  const known = new Map<string, Item>()
+  return input.flatMap((item) => {
+    if (!isReference(item)) return [item]
+    const { id } = item
+    const found = known.get(id) ?? findItem(store, userId, id, known)
+    if (!found)
+      throw new AppError('invalid', `Item with id '${id.slice(0, MAX_ID_CHARACTERS)}' not found.`, { param: 'input' })
+    return toInput(found)
+  })
+}
+
+function isReference(item: unknown): item is Item & { id: string } {
+  return typeof item === 'object' && item !== null && 'type' in item && item.type === 'item_reference' && hasId(item)
+}
+
+function hasId(item: object): item is { id: string } {
+  return 'id' in item && typeof item.id === 'string'
+}
+
+function findItem(store: ResponseStore, userId: string, id: string, known: Map<string, Item>): Item | undefined {
+  const response = id.length > MAX_ID_CHARACTERS ? null : store.findByItem(userId, id)
+  if (!response) return undefined
+  for (const item of listItems(JSON.parse(response.response).output)) if (hasId(item)) known.set(item.id, item)
+  return known.get(id)
+}
+
+/**
  * Providers do not know the ids of items that they did not store, and refuse reasoning without its encrypted content.
  */
 function toInput(item: Item): Item[] {

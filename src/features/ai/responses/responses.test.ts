@@ -263,6 +263,19 @@ describe.each<[string, Dialects]>([
     expect((await test.stored('GET', third.id)).status).toBe(404)
   })
 
+  test('POST /v1/responses: 200 with references to items of stored responses', async () => {
+    await using test = await openPlatform(dialects)
+    const { output } = await test.ask(STORED)
+    const references = output.map(({ id }) => ({ type: 'item_reference', id }))
+    const input = [{ role: 'user', content: 'Say hello' }, ...references, { role: 'user', content: 'Again' }]
+    expect((await test.post({ ...HELLO, input })).status).toBe(200)
+    const sent = JSON.stringify(test.vendor.calls[1]?.body)
+    expect(sent).toContain('Hello.')
+    expect(sent).not.toContain('item_reference')
+    const eve = await test.join('solo', 'eve@example.com')
+    expect((await test.post({ ...HELLO, input }, eve.key)).status).toBe(400)
+  })
+
   test('GET /v1/responses/:id: 200 with the response, and 404 after DELETE', async () => {
     await using test = await openPlatform(dialects)
     const response = await test.ask(STORED)

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
-import { readConversation } from './conversation.ts'
+import { readConversation, resolveReferences } from './conversation.ts'
 import { createResponseStore } from './store.ts'
 import { storedResponses } from './tables.ts'
 
@@ -27,7 +27,10 @@ async function withStore() {
       { id: `msg_${id}`, type: 'message', role: 'assistant', content: [{ type: 'output_text', text: id }] },
     ]
     const response = JSON.stringify({ id, output })
-    return store.add({ id, userId: user.id, previousId, input, response }, ancestors)
+    return store.add(
+      { id, userId: user.id, previousId, input, response, itemIds: [`rs_${id}`, `msg_${id}`] },
+      ancestors,
+    )
   }
   return { store, user, clock, add, stored, db }
 }
@@ -89,6 +92,20 @@ test('add returns false when a response is longer than 16 MiB', async () => {
   const { add, stored } = await withStore()
   expect(await add('a', null, 'x'.repeat(17 * MEBIBYTE))).toBe(false)
   expect(stored()).toEqual([])
+})
+
+test('resolveReferences returns the items that an account stored, and throws `invalid` for others', async () => {
+  const { store, user, add } = await withStore()
+  await add('a')
+  const question = { role: 'user', content: 'And?' }
+  const references = [{ type: 'item_reference', id: 'msg_a' }, question]
+  const answer = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'a' }] }
+  expect(resolveReferences(store, user.id, references)).toEqual([answer, question])
+  expect(resolveReferences(store, user.id, [question])).toEqual([question])
+  const notFound = "Item with id 'msg_a' not found."
+  expect(() => resolveReferences(store, 'usr_other', references)).toThrow(notFound)
+  await store.remove(user.id, 'a')
+  expect(() => resolveReferences(store, user.id, references)).toThrow(notFound)
 })
 
 test('canStore is true for accounts only', async () => {

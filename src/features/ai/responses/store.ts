@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, sql } from 'drizzle-orm'
+import { and, asc, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
 import QuickLRU from 'quick-lru'
 import { addDays, type Clock } from '../../../core/clock.ts'
 import type { Db, Tx } from '../../../db/open.ts'
@@ -7,7 +7,7 @@ import { parameter } from '../../../db/parameters.ts'
 import { personalRows } from '../../../db/personal-data.ts'
 import { write } from '../../../db/write.ts'
 import { users } from '../../accounts/users/tables.ts'
-import { type StoredResponseRow, storedResponses } from './tables.ts'
+import { type StoredResponseRow, storedResponseItems, storedResponses } from './tables.ts'
 
 /** Stored responses of an account; beyond it the least recently used ones are deleted. */
 const MAX_ACCOUNT_BYTES = 64 * 1024 * 1024
@@ -21,16 +21,21 @@ const ROW_BYTES = 512
 const MAX_SIZES = 10_000
 /** Rows read at once to find the oldest. */
 const PAGE = 500
-/** Maximum parameters of a statement. */
+/** Maximum ids in a statement, and item ids of a response. */
 const MAX_IDS = 500
 
-export type NewStoredResponse = Pick<StoredResponseRow, 'id' | 'userId' | 'previousId' | 'input' | 'response'>
+/** A response, and the ids of its output items. */
+export type NewStoredResponse = Pick<StoredResponseRow, 'id' | 'userId' | 'previousId' | 'input' | 'response'> & {
+  itemIds: readonly string[]
+}
 
 /** The responses that accounts keep for `previous_response_id` and `GET /v1/responses/{id}`. */
 export type ResponseStore = {
   /** Returns whether the caller has an account, which stored responses belong to. */
   canStore(userId: string): boolean
   find(userId: string, id: string): StoredResponseRow | null
+  /** Returns the response of the account with this output item. */
+  findByItem(userId: string, itemId: string): StoredResponseRow | null
   /**
    * Stores a response and marks its `ancestors` as used. @returns false when it is too long.
    * @throws AppError `not_found` when the account was deleted.
@@ -43,6 +48,12 @@ export type ResponseStore = {
 export function createResponseStore({ db, clock }: { db: Db; clock: Clock }): ResponseStore {
   const isThis = and(eq(storedResponses.id, parameter('id')), eq(storedResponses.userId, parameter('userId')))
   const byId = db.select().from(storedResponses).where(isThis).prepare()
+  const byItem = db
+    .select(getTableColumns(storedResponses))
+    .from(storedResponseItems)
+    .innerJoin(storedResponses, eq(storedResponses.id, storedResponseItems.responseId))
+    .where(and(eq(storedResponseItems.itemId, parameter('itemId')), eq(storedResponses.userId, parameter('userId'))))
+    .prepare()
   const account = db
     .select({ id: users.id })
     .from(users)
@@ -54,8 +65,9 @@ export function createResponseStore({ db, clock }: { db: Db; clock: Clock }): Re
   return {
     canStore: (userId) => account.get({ userId }) !== undefined,
     find: (userId, id) => byId.get({ id, userId }) ?? null,
-    async add(response, ancestors) {
-      const { userId } = response
+    findByItem: (userId, itemId) => byItem.get({ itemId, userId }) ?? null,
+    async add({ itemIds, ...response }, ancestors) {
+      const { id, userId } = response
       const sizeBytes = ROW_BYTES + Buffer.byteLength(response.input) + Buffer.byteLength(response.response)
       if (sizeBytes > MAX_RESPONSE_BYTES) return false
       const now = clock.now()
@@ -66,6 +78,8 @@ export function createResponseStore({ db, clock }: { db: Db; clock: Clock }): Re
         tx.insert(storedResponses)
           .values({ ...response, sizeBytes, createdAt: now, usedAt: now })
           .run()
+        const items = [...new Set(itemIds)].slice(0, MAX_IDS).map((itemId) => ({ itemId, responseId: id }))
+        if (items.length > 0) tx.insert(storedResponseItems).values(items).run()
       })
       return true
     },

@@ -1,4 +1,4 @@
-import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { users } from '../../accounts/users/tables.ts'
 
 /**
@@ -24,4 +24,20 @@ export const storedResponses = sqliteTable(
     index('stored_responses_by_use').on(table.usedAt),
   ],
 )
+
+/** The ids of the output items of stored responses, which clients send in place of the items. */
+export const storedResponseItems = sqliteTable(
+  'stored_response_items',
+  {
+    itemId: text().notNull(),
+    responseId: text()
+      .notNull()
+      .references(() => storedResponses.id, { onDelete: 'cascade' }),
+  },
+  (table) => [
+    primaryKey({ columns: [table.itemId, table.responseId] }),
+    index('stored_response_items_by_response').on(table.responseId),
+  ],
+)
+
 export type StoredResponseRow = typeof storedResponses.$inferSelect

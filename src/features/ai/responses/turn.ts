@@ -1,7 +1,7 @@
 import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
 import type { JsonObject } from '../dialects/dialect.ts'
 import { requireOwnState } from '../dialects/responses/request.ts'
-import { type Conversation, readConversation } from './conversation.ts'
+import { type Conversation, readConversation, resolveReferences } from './conversation.ts'
 import type { ResponsesRequest } from './schemas.ts'
 import type { ResponseStore } from './store.ts'
 
@@ -39,10 +39,11 @@ export async function openTurn(
   const { previous_response_id: previousId = null, ...own } = body
   const conversation = previousId === null ? null : await readConversation(responses, userId, previousId)
   const isStored = body.store !== false && responses.canStore(userId) && !(await isLow(diskFloor))
-  const added = toItems(body.input)
+  const given = toItems(body.input)
+  const added = resolveReferences(responses, userId, given)
   const changes: JsonObject = {
     ...(body.store !== false && { store: false }),
-    ...(conversation && { input: [...conversation.items, ...added] }),
+    ...((conversation || added !== given) && { input: [...(conversation?.items ?? []), ...added] }),
     ...(instruction !== null && { instructions: join(body.instructions, instruction) }),
   }
   const isChanged = Object.keys(changes).length > 0
