@@ -145,7 +145,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
-test('GET /openapi.json: what a body takes and an answer gives is what the schemas say', async () => {
+test('GET /openapi.json: request bodies and responses match the schemas', async () => {
   const { paths } = await readDocument('web')
   const create = paths['/api/keys']?.post
   const channel = paths['/api/notices/channels']?.post?.requestBody?.content['application/json']

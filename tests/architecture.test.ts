@@ -43,7 +43,7 @@ test.each([
   ])
 })
 
-test('no folder holds more than 25 files of its own', () => {
+test('no folder contains more than 25 files', () => {
   const paths = [...new Bun.Glob('{src,web,tests,scripts}/**/*').scanSync(root)].filter(
     (path) => !path.startsWith('web/dist/'),
   )

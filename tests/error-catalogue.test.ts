@@ -32,7 +32,7 @@ test('the catalogue has each code with the kinds of error that carry it', () => 
   expect(wrong.map(([, kind, code]) => `${kind} ${code}`)).toEqual([])
 })
 
-test('web/docs/errors.md and webhooks.md are what the sources say', async () => {
+test('web/docs/errors.md and webhooks.md match the sources', async () => {
   expect(await Bun.file(join(ROOT, 'web/docs/errors.md')).text()).toBe(writeErrorChapter())
   expect(await Bun.file(join(ROOT, 'web/docs/webhooks.md')).text()).toBe(writeWebhookChapter())
   for (const code of codes.keys()) expect(writeErrorChapter()).toContain(`| \`${code}\` |`)

@@ -49,7 +49,7 @@ test('every route, let in or not: the security headers, and never an Access-Cont
   }
 })
 
-test('every route: no origin is ever allowed, neither asked for nor in a preflight', async () => {
+test('every route: no CORS origin is allowed, in requests and preflights', async () => {
   const { web, backend, summarizer, signIn } = testPlatform()
   const apis = { web, backend, summarizer }
   const { cookie } = await signIn()

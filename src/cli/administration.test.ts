@@ -58,7 +58,7 @@ function installation(settings: Record<string, string> = {}) {
   }
 }
 
-test('stead user …: each command does what it says, in text or JSON, and leaves a line by the actor cli', async () => {
+test('stead user …: every command prints text or JSON and adds an audit entry with the actor cli', async () => {
   using home = installation()
   expect((await home.create()).stdout).toStartWith('Created ada@example.com (usr_')
   expect((await home.user('set-plan', 'ada@example.com', 'label')).stdout).toBe('ada@example.com is on plan label\n')
@@ -99,7 +99,7 @@ test('stead user …: each command does what it says, in text or JSON, and leave
   expect(JSON.stringify(lines)).not.toMatch(/a long password|another password|argon2/)
 }, 300_000)
 
-test('stead ledger check: exit 0 while the books are right, 1 and what is wrong when they are not', async () => {
+test('stead ledger check: exit 0 when all entries balance, else exit 1 with the faults', async () => {
   using home = installation()
   await home.create()
   await home.user('set-credits', 'ada@example.com', '12')
@@ -113,7 +113,7 @@ test('stead ledger check: exit 0 while the books are right, 1 and what is wrong 
   expect(wrong.stdout).toContain('account grants  (USD): the balance is -0.000007, its lines add up to -0.12')
 }, 300_000)
 
-test('stead user …: what is refused is one line on standard error and exit code 1', async () => {
+test('stead user …: a rejected command prints one line on standard error and exits with 1', async () => {
   using home = installation()
   await home.create()
   const cases: [args: string[], message: string][] = [
@@ -131,7 +131,7 @@ test('stead user …: what is refused is one line on standard error and exit cod
     })
 }, 300_000)
 
-test('stead doctor: exit 0 before the first start, without creating anything', async () => {
+test('stead doctor: exits with 0 before the first start and creates no file', async () => {
   using home = installation({ AGENT_RUNTIME: 'process' })
   const { stdout, exitCode } = await home.run(['doctor', '--json'])
   expect(exitCode).toBe(0)
@@ -139,7 +139,7 @@ test('stead doctor: exit 0 before the first start, without creating anything', a
   expect(existsSync(home.dataDir)).toBe(false)
 }, 300_000)
 
-test('stead doctor: what deserves a word, and exit 0', async () => {
+test('stead doctor: prints warnings and exits with 0', async () => {
   using home = installation({
     ADMIN_EMAILS: 'root@example.com',
     INTERNAL_API_KEY: 'a'.repeat(40),
@@ -220,7 +220,7 @@ test('stead doctor and config check: a folder of a setting that cannot be writte
   expect(await home.run(['config', 'check'])).toEqual({ exitCode: 78, stdout: '', stderr: `stead: ${problem}\n` })
 }, 300_000)
 
-test('stead doctor --fix: makes a folder that a setting names', async () => {
+test('stead doctor --fix: creates a missing folder of a setting', async () => {
   using folder = tempFolder()
   const to = folder.file('backups')
   using home = installation({ AGENT_RUNTIME: 'process', BACKUP_TO: to })
@@ -232,7 +232,7 @@ test('stead doctor --fix: makes a folder that a setting names', async () => {
   expect(statSync(to).mode & 0o777).toBe(0o700)
 }, 300_000)
 
-test('stead doctor --fix: takes what others can read from them, says so, and mends nothing else', async () => {
+test('stead doctor --fix: restricts files that others can read, reports it, and changes nothing else', async () => {
   using home = installation({ AGENT_RUNTIME: 'process' })
   await home.create()
   chmodSync(home.databaseFile, 0o644)
@@ -250,7 +250,7 @@ test('stead doctor --fix: takes what others can read from them, says so, and men
   expect((await home.run(['doctor', '--fix'])).exitCode).toBe(1)
 }, 300_000)
 
-test('stead doctor, config check and user list: a mail server and a key that were given in the dashboard count', async () => {
+test('stead doctor, config check and user list: use the mail server and keys set in the dashboard', async () => {
   using home = installation({
     DEPLOYMENT_MODE: 'cloud',
     ADMIN_EMAILS: 'root@example.com,ada@example.com',
@@ -342,7 +342,7 @@ test('stead config print: names settings by their variable; a bad one is one lin
   expect([bad.exitCode, bad.stderr.trim().split('\n').length]).toEqual([78, 1])
 }, 300_000)
 
-test('stead user set-admin: counts for a running server at once, beside ADMIN_EMAILS, and doctor knows of it', async () => {
+test('stead user set-admin: takes effect on a running server, in addition to ADMIN_EMAILS, and appears in doctor', async () => {
   using home = installation({ DEPLOYMENT_MODE: 'cloud', ADMIN_EMAILS: 'root@example.com' })
   await home.create()
   await home.run(['user', 'create', 'root@example.com', '--password-stdin'], 'a long password\n')
@@ -376,7 +376,7 @@ test('stead user set-admin: counts for a running server at once, beside ADMIN_EM
   doctor[Symbol.dispose]()
 }, 300_000)
 
-test('stead user create: at home the first account is an admin with the plan network', async () => {
+test('stead user create: the first account in home mode is an administrator with the plan network', async () => {
   using home = installation({ DEPLOYMENT_MODE: 'home' })
   const create = (email: string) =>
     home.run(['user', 'create', email, '--password-stdin', '--json'], 'a long password\n')
@@ -388,7 +388,7 @@ test('stead user create: at home the first account is an admin with the plan net
   })
 }, 300_000)
 
-test('stead config schema: every setting that is listed, what it means and its default, as JSON Schema', async () => {
+test('stead config schema: prints every setting with description and default as JSON Schema', async () => {
   using home = installation({ WEB_PORT: '4000' })
   const { stdout, exitCode } = await home.run(['config', 'schema', '--json'])
   expect(exitCode).toBe(0)
@@ -404,7 +404,7 @@ test('stead config schema: every setting that is listed, what it means and its d
   expect(properties.INTERNAL_API_KEY_FILE).toBeDefined()
 }, 300_000)
 
-test('stead user create: at home a second account has the default plan, --plan wins, DEFAULT_PLAN is another default', async () => {
+test('stead user create: a second account in home mode gets the default plan, unless --plan or DEFAULT_PLAN names another', async () => {
   using home = installation({ DEPLOYMENT_MODE: 'home' })
   await addMigratedDatabase(home.dataDir)
   const create = async (email: string, args: string[] = []) => {
@@ -427,7 +427,7 @@ test('stead user create: at home a second account has the default plan, --plan w
   expect((await cloud.run(args, 'a long password\n')).stdout).toContain('plan label')
 })
 
-test('stead user: plans of PLANS_FILE are given, listed and counted', async () => {
+test('stead user: assigns, lists and counts plans of PLANS_FILE', async () => {
   using home = installation()
   const file = join(home.dataDir, 'plans.json')
   await addMigratedDatabase(home.dataDir)

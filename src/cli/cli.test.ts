@@ -61,7 +61,7 @@ test.each(WHEN)(
   300_000,
 )
 
-test('what is changed beside a running service holds there at once: plan, sessions and password', async () => {
+test('changes by the CLI to plan, sessions and password take effect on a running service at once', async () => {
   await using installation = await platformThatIs('running')
   await signUp(installation.web, 'owner@example.com')
   const ada = await signUp(installation.web, 'ada@example.com')
@@ -75,7 +75,7 @@ test('what is changed beside a running service holds there at once: plan, sessio
   expect(await (await ada.get('/api/auth/session')).json()).toEqual({ user: null })
 }, 300_000)
 
-test('refusals are one line on standard error and exit code 1, and nothing is written', async () => {
+test('a rejected command prints one line on standard error, exits with 1 and writes nothing', async () => {
   await using installation = await openInstallation()
   await installation.run(['user', 'create', 'ada@example.com', '--password-stdin'], { stdin: PASSWORD })
   const cases: [string[], string, string][] = [
@@ -98,7 +98,7 @@ test('refusals are one line on standard error and exit code 1, and nothing is wr
   expect(await listUsers(installation)).toMatchObject([{ email: 'ada@example.com', plan: 'network' }])
 }, 300_000)
 
-test('a password on the command line is not taken: others could read it there', async () => {
+test('a password on the command line is rejected, because other users could read it', async () => {
   await using installation = await openInstallation()
   const { exitCode, stderr } = await installation.run(['user', 'create', 'ada@example.com'])
   expect(exitCode).toBe(2)

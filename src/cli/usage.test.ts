@@ -76,7 +76,7 @@ test.each([
   [['user', 'set-plan', 'ada@example.com'], "missing required argument 'plan'"],
   [['user', 'create', 'ada@example.com'], "required option '--password-stdin' not specified"],
 ])(
-  'stead %j: exit 2 and one line that says what is wrong',
+  'stead %j: exits with 2 and one line with the error',
   async (args, line) => {
     await using installation = await openInstallation()
     expect(await installation.run(args)).toEqual({ exitCode: 2, stdout: '', stderr: `stead: ${line}\n` })
@@ -99,7 +99,7 @@ test(
 )
 
 test(
-  '--version and -V say what version does',
+  '--version and -V print the same as the version command',
   async () => {
     await using installation = await openInstallation()
     const said = { exitCode: 0, stdout: `stead ${manifest.version} (bun ${Bun.version})\n`, stderr: '' }

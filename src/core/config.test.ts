@@ -225,7 +225,7 @@ describe('what the values mean', () => {
     ])
   })
 
-  test('an origin is what a browser sends as one', () => {
+  test('an origin setting must equal the origin that browsers send', () => {
     expect(readConfig({ APP_URL: 'https://Stead.Example:443/' }).appUrl).toBe('https://stead.example')
     expect(readConfig({ APP_URL: 'http://localhost:3000' }).appUrl).toBe('http://localhost:3000')
   })
@@ -378,7 +378,7 @@ function failureOf(environment: Record<string, string>): Error {
   throw new Error('The settings were accepted')
 }
 
-test('BACKUP_SCHEDULE and BACKUP_KEEP: what they say, and what is none is refused', () => {
+test('BACKUP_SCHEDULE and BACKUP_KEEP: valid values are parsed, invalid ones rejected', () => {
   const { backups } = readConfig({
     BACKUP_SCHEDULE: '0 3 * * 1 Europe/Berlin',
     BACKUP_KEEP: '3d 2m',

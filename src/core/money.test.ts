@@ -75,7 +75,7 @@ test.each<[unknown]>([
     (value): [unknown] => [value],
   ),
   ...[null, undefined, true, false, [], ['1'], {}, 1n].map((value): [unknown] => [value]),
-])('the amount %p is none', (amount) => {
+])('parsing rejects the amount %p', (amount) => {
   expect(parseMicroUsd(amount)).toBeNull()
 })
 
@@ -118,7 +118,7 @@ test('100,000 random divisions: the parts sum to the whole, none is negative, no
   )
 })
 
-test('what is left over goes to the largest remainders, the first of equal ones', () => {
+test('the remainder goes to the largest fractions, and to the first of equal ones', () => {
   expect(shareOut(100, [1, 1, 1])).toEqual([34, 33, 33])
   expect(shareOut(10, [70, 25, 5])).toEqual([7, 3, 0])
   expect(shareOut(1, [0, 50, 50])).toEqual([0, 1, 0])

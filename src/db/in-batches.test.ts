@@ -17,7 +17,7 @@ function openNotes(rows: number) {
   return { ...connection, count }
 }
 
-test('what is named is deleted and nothing else, in many closures, between which others write', async () => {
+test('only the named rows are deleted, in batches between which other writers run', async () => {
   const { db, count } = openNotes(20_000)
   let isOver = false
   const deleting = deleteInBatches(db, notes, eq(notes.kind, 'odd')).finally(() => {
@@ -33,7 +33,7 @@ test('what is named is deleted and nothing else, in many closures, between which
   expect(between).toBeGreaterThan(10)
 })
 
-test('a signal ends it between two batches: what is done stays done', async () => {
+test('a signal stops the deletion between two batches; completed batches stay deleted', async () => {
   const { db, count } = openNotes(20_000)
   const ending = new AbortController()
   const change = (tx: Parameters<Parameters<typeof inBatches>[1]>[0], limit: number) => {

@@ -29,7 +29,7 @@ function openNotes() {
   return { sqlite, sums: () => sqlite.prepare('SELECT kind, notes FROM sums ORDER BY kind').all() }
 }
 
-test('what was there is counted at first, and then whatever comes and goes, also along with something else', () => {
+test('existing rows are counted first, then inserts and deletes, also as part of other transactions', () => {
   const { sqlite, sums } = openNotes()
   keepFigures(sqlite, FIGURES)
   expect(sums()).toEqual([{ kind: 'old', notes: 2 }])

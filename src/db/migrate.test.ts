@@ -44,7 +44,7 @@ describe('our own migrations', () => {
   })
 })
 
-test('only what is new is applied, in order', () => {
+test('only new migrations are applied, in order', () => {
   const { sqlite } = openDatabase(':memory:')
   expect(migrate(sqlite, [FIRST])).toEqual(['0000_first'])
   expect(migrate(sqlite, [FIRST, SECOND])).toEqual(['0001_second'])
@@ -123,7 +123,7 @@ describe('the backup before a migration', () => {
     backup.close()
   })
 
-  test('is not made of an empty database, nor when nothing is new', () => {
+  test('is not made for an empty database or without new migrations', () => {
     using folder = tempFolder()
     const { sqlite, close } = openDatabase(folder.file('stead.db'))
     migrate(sqlite, [FIRST], { backupDir: folder.file('backups') })

@@ -30,7 +30,7 @@ test('the file is readable by its owner alone, and so are its folder and its log
   close()
 })
 
-test('what was written is there when the file is opened again', () => {
+test('written rows exist after the file is reopened', () => {
   using folder = tempFolder()
   const first = openNotes(folder.file('stead.db'))
   first.tx.insert(notes).values({ id: 1, text: 'kept' }).run()

@@ -122,7 +122,7 @@ test('a closure may ask for another write, which runs after it', async () => {
 })
 
 describe('an asynchronous closure', () => {
-  test('is refused, and what it wrote before it waited is gone', async () => {
+  test('is rejected, and its writes before the wait are rolled back', async () => {
     const { db } = openNotes()
     const error = await rejected(
       write(db, async (tx) => {
@@ -235,7 +235,7 @@ describe('the reason why nothing can be written', () => {
 })
 
 describe('when the disk is full', () => {
-  test('a batch in which SQLite gives up acknowledges nothing that is gone, and goes on with the rest', async () => {
+  test('a batch that SQLite rolls back acknowledges no lost write and continues with the rest', async () => {
     const { db, sqlite } = openNotes()
     await write(db, (tx) => put(tx, { id: 0, text: 'before' }))
     sqlite.pragma(`max_page_count = ${Number(sqlite.pragma('page_count', { simple: true }))}`)
@@ -261,7 +261,7 @@ describe('when the disk is full', () => {
     expect(readAll(db)).toHaveLength(1)
   })
 
-  test.skipIf(!canMount())('on a real full file system: only what is there was acknowledged', async () => {
+  test.skipIf(!canMount())('on a full file system only stored writes were acknowledged', async () => {
     using disk = mountSmallDisk() ?? raise(new Error('mounting worked a moment ago'))
     const { db, sqlite, close } = openNotes(disk.file('stead.db'))
     const acknowledged = new Set<number>()
@@ -346,7 +346,7 @@ describe('durability', () => {
   }
 })
 
-test('a row whose owner was deleted meanwhile is not found, and is not written', async () => {
+test('a row whose owner was deleted concurrently is not found and not written', async () => {
   const { db, sqlite } = openNotes()
   sqlite.exec('CREATE TABLE lines (id INTEGER PRIMARY KEY, note INTEGER NOT NULL REFERENCES notes (id)) STRICT')
   const adding = write(db, (tx) => tx.run(sql`INSERT INTO lines (note) VALUES (7)`))

@@ -74,7 +74,7 @@ test('the same key and body get the first answer again, status and body, marked 
   expect(runs()).toBe(1)
 })
 
-test('without a key, and under other keys and users, each request is one of its own', async () => {
+test('requests without a key, with other keys or of other users are separate', async () => {
   const { ask, runs } = openTestApp()
   for (const response of [ask(null), ask(null), ask('k1'), ask('k2'), ask('k1', { amount: 1 }, { user: 'eve' })]) {
     expect((await response).status).toBe(201)
@@ -122,7 +122,7 @@ test('409 with Retry-After when the first request takes too long', async () => {
   expect(runs()).toBe(1)
 })
 
-test('after a crash the request that comes again goes on from what the first one made', async () => {
+test('after a crash a retry continues from the result of the first request', async () => {
   const { again, ask, runs, platform } = openTestApp(async (_run, { made, note }, db) => {
     if (made) return Response.json({ made })
     await write(db, (tx) => note(tx, 'agent-1'))
@@ -166,7 +166,7 @@ test.each([
   },
 )
 
-test('an answer that says "later" after something was made: the next request goes on from there', async () => {
+test('after a response to retry later, the next request continues from the created resource', async () => {
   const { ask, runs } = openTestApp(async (_run, { made, note }, db) => {
     if (made) return Response.json({ made })
     await write(db, (tx) => note(tx, 'agent-1'))

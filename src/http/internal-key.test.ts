@@ -69,7 +69,7 @@ describe('on whose behalf', () => {
     expect(await (await backend(KEY).request('/who', { headers })).json()).toEqual({ kind: 'operator' })
   })
 
-  test('x-user-id names a user, who is as the database knows them', async () => {
+  test('x-user-id selects a user with the plan and role in the database', async () => {
     const claims = {
       'x-user-id': 'usr_1',
       'x-user-role': 'admin',

@@ -44,7 +44,7 @@ test('a minute after the first request the count starts again', async () => {
   expect((await request('/')).status).toBe(200)
 })
 
-test('each address has a count of its own; addresses of one IPv6 /64 share one', async () => {
+test('each address has its own count; addresses of one IPv6 /64 share a count', async () => {
   const { request } = limited(1)
   const from = async (address: string | null) => (await request('/', {}, { address })).status
   expect(await from('203.0.113.1')).toBe(200)
@@ -78,7 +78,7 @@ test('a failed request counts, so that guessing is limited', async () => {
   ])
 })
 
-test('a key of its own can be counted instead of the address', async () => {
+test('a custom key replaces the address', async () => {
   const { request } = testApp((app) => {
     app.get(
       '/',

@@ -7,7 +7,7 @@ import { jobs } from './tables.ts'
 
 const signal = new AbortController().signal
 
-test('forgets what was done a day ago and given up a month ago, and nothing that is to be done', async () => {
+test('deletes jobs done a day ago and failed a month ago, and no pending job', async () => {
   const { platform, clock } = testPlatform()
   const daysAgo = (days: number) => addDays(clock.now(), -days)
   const job = (id: string, status: (typeof jobs.$inferInsert)['status'], days: number) => {
@@ -28,7 +28,7 @@ test('forgets what was done a day ago and given up a month ago, and nothing that
   expect(left.map(({ id }) => id).sort()).toEqual(['dead new', 'done new', 'queued old', 'running old'])
 })
 
-test('goes on until nothing is left, however much there is', async () => {
+test('continues until no expired job is left', async () => {
   const { platform, clock } = testPlatform()
   const old = addDays(clock.now(), -2)
   const done = { kind: 'test', payload: {}, status: 'done', runAt: old, createdAt: old, finishedAt: old } as const

@@ -319,7 +319,7 @@ describe('a process that died', () => {
     await queue.stop()
   })
 
-  test('every time it ran a job makes that job dead in the end, without running it again', async () => {
+  test('a job that ends its process on every attempt becomes dead without another run', async () => {
     const { db, queue, clock, rows } = testQueue()
     await write(db, (tx) => {
       queue.enqueue(tx, 'test', { n: 1 })

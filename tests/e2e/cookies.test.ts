@@ -70,7 +70,7 @@ function plant(token: string): string {
 }
 
 test.skipIf(!hasBrowser())(
-  'an agent’s page cannot put a visitor into another session, signed in or not, nor keep her out',
+  'an agent’s page cannot switch a visitor’s session or block sign-in',
   async () => {
     await using scene = await openScene()
     const { page, agentPage, eveToken } = scene

@@ -92,7 +92,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'a change of many asks before its tab is closed; what was begun is whole then, and the rest is as it was',
+  'a bulk action asks before its tab is closed; started changes complete and the rest is unchanged',
   async () => {
     await using dashboard = await openDashboard()
     const { installation, web, ada, page } = dashboard

@@ -13,7 +13,7 @@ const PHONE = { width: 360, height: 740 }
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'a browser signs up, creates an agent, talks to it, sees what it cost, signs out and in again',
+  'a browser signs up, creates an agent, chats with it, sees the cost, signs out and signs in again',
   async () => {
     await using provider = await startProvider(answerLikeAModel)
     await using installation = await openInstallation({ environment: withProvider(provider) })

@@ -51,7 +51,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'a feed is read on the page, whose address holds which; a source that fails is said, and a frozen server to be slow',
+  'the feed page keeps the feed in its URL, shows source errors, and reports a slow server',
   async () => {
     let isFailing = false
     const source = Bun.serve({

@@ -18,7 +18,7 @@ function readAddresses(...before: string[]) {
     .trim()
 }
 
-test('what is started deaf hears nothing of the networks of the machine', () => {
+test('a browser with networks blocked receives no traffic of the machine', () => {
   expect(readAddresses()).toBe('true')
   expect(readAddresses(process.execPath, LAUNCHER)).not.toBe('true')
 })

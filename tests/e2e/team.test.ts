@@ -131,7 +131,7 @@ function addMail(dataDir: string, agentId: string): void {
 }
 
 test.skipIf(!hasBrowser())(
-  'the inbox says how an agent gets mail, shows what came and what was said to it; a frozen server is said to be slow',
+  'the inbox explains mail addresses, shows messages and replies, and reports a slow server',
   async () => {
     await using dashboard = await openDashboard()
     const { installation, web, ada, page, complaints } = dashboard

@@ -120,7 +120,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'axe-core finds nothing over a page: not in a dialog, not in the palette, not in the account menu, and names say what is seen',
+  'axe-core finds no problem in dialogs, the palette and the account menu; accessible names match visible text',
   async () => {
     await using dashboard = await openDashboard()
     const { web, ada, page, complaints } = dashboard

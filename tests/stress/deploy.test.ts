@@ -82,7 +82,7 @@ test(
   ROUNDS * cases.length * 120_000,
 )
 
-test('a deployment that outlasts the caller, asked for twice, ends with one agent that runs', async () => {
+test('a deployment longer than the request, requested twice, ends with one running agent', async () => {
   using folder = tempFolder()
   const gate = folder.file('gate')
   await using server = await startServer({}, [process.execPath, join(PROGRAMS, 'held-agent.ts'), gate])

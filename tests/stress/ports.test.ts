@@ -18,7 +18,7 @@ const AGENTS = roundsOf('PORT_AGENTS', 8)
 const Rows = z.array(z.object({ status: z.string(), port: z.number().nullable() }))
 
 describe.skipIf(BUSYBOX === null)('ports that others hold', () => {
-  test(`${AGENTS} agents at once as processes, ${AGENTS / 2} ports taken: each has a port of its own`, async () => {
+  test(`${AGENTS} concurrent agents as processes, ${AGENTS / 2} ports taken: each gets its own port`, async () => {
     using folder = tempFolder()
     await Bun.write(folder.file('healthz'), '{"ok":true,"status":"live"}')
     const script = folder.file('agent.sh')
@@ -31,7 +31,7 @@ describe.skipIf(BUSYBOX === null)('ports that others hold', () => {
 
 const engine = await findEngine()
 describe.skipIf(engine === null)('ports that others hold, in containers', () => {
-  test('4 agents at once, 2 ports taken: each has a port of its own', async () => {
+  test('4 concurrent agents, 2 ports taken: each gets its own port', async () => {
     if (!engine) return
     const basePort = await findAgentPorts()
     const settings = { AGENT_RUNTIME: 'docker', DOCKER_HOST: engine.dockerHost, AGENT_IMAGE: engine.image }

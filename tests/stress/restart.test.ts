@@ -84,7 +84,7 @@ test('after a restart on other ports the agents find the service again', async (
   expect(reply.reply).toBe('You said: Hello again')
 }, 300_000)
 
-test('an agent that is killed comes back by itself, and remembers', async () => {
+test('a killed agent restarts automatically and keeps its memory', async () => {
   await using provider = await startProvider(answerLikeAModel)
   await using installation = await openInstallation({ environment: withProvider(provider) })
   const person = await signUp((await installation.start()).urls.web)

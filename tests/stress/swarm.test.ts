@@ -109,7 +109,7 @@ describe.skipIf(!canStartSwarm())('a swarm of two machines', () => {
   )
 
   test(
-    'of an agent that is deleted nothing that it has stored is left, wherever it was',
+    'a deleted agent leaves no data on any node',
     async () => {
       const built = await buildAgentImage(swarm.manager.dockerHost)
       await getWorker().docker.loadImage(await swarm.manager.docker.getImage(built).get())

@@ -24,9 +24,12 @@ test('completion bash: commands, subcommands, options and choices, as the progra
   expect(await complete(stdout, 'stead', '$(touch /tmp/never)', 'agents', 'cha')).toEqual(['chat'])
 })
 
-test.each(['zsh', 'fish'])('completion %s: a script of its own, and another shell is wrong usage', async (shell) => {
-  await using installation = await openInstallation()
-  const { stdout } = await installation.run(['completion', shell])
-  expect(stdout).toContain("'lists the agents'".replaceAll("'", shell === 'fish' ? "'" : ''))
-  expect(await installation.run(['completion', 'tcsh'])).toMatchObject({ exitCode: 2, stdout: '' })
-})
+test.each(['zsh', 'fish'])(
+  'completion %s: prints a script for the shell; an unknown shell is a usage error',
+  async (shell) => {
+    await using installation = await openInstallation()
+    const { stdout } = await installation.run(['completion', shell])
+    expect(stdout).toContain("'lists the agents'".replaceAll("'", shell === 'fish' ? "'" : ''))
+    expect(await installation.run(['completion', 'tcsh'])).toMatchObject({ exitCode: 2, stdout: '' })
+  },
+)

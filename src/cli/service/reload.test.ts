@@ -12,7 +12,7 @@ import { Services } from '../../features/admin/services/schemas.ts'
 const NEVER_MS = 120_000
 
 test(
-  'SIGHUP: the log goes on in a new file, LOG_LEVEL counts at once, and what waits for the next start is named',
+  'SIGHUP: reopens the log, applies LOG_LEVEL, and names the settings that need a restart',
   async () => {
     await using installation = await openInstallation()
     const at = (name: string) => join(installation.dataDir, '..', name)
@@ -55,7 +55,7 @@ test(
 )
 
 test(
-  'SIGHUP: rates, the keys of providers, the mail server, who administers and retention count at once, there and back',
+  'SIGHUP: applies rates, provider keys, mail server, administrators and retention, and reverts them',
   async () => {
     await using provider = await startProvider()
     await using installation = await openInstallation({ environment: { OPENROUTER_BASE_URL: provider.baseUrl } })
@@ -111,7 +111,7 @@ test(
 )
 
 test(
-  'SIGHUP: the log names a setting whose folder cannot be written, as the start does',
+  'SIGHUP: logs a setting whose folder cannot be written, like the start',
   async () => {
     await using installation = await openInstallation()
     const settings = join(installation.dataDir, '..', 'stead.env')

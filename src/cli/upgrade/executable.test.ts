@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
 import { layBeside } from './executable.ts'
 
-test('upgrade --from: what is summed up is the copy that would be installed, before it runs', () => {
+test('upgrade --from: verifies the checksum of the copy to be installed before running it', () => {
   using folder = tempFolder()
   const [file, target, ran] = [folder.file('other'), folder.file('stead'), folder.file('ran')]
   const program = `#!/bin/sh\ntouch ${ran}\necho '{"stead":"9.9.9"}'\n`

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { orLate } from './or-late.ts'
 
-test('orLate: what the work settles with in time, and what it throws', async () => {
+test('orLate settles like the work when it ends in time', async () => {
   expect(await orLate(Promise.resolve(1), 60_000, 'late')).toBe(1)
   await expect(orLate(Promise.reject(new Error('broken')), 60_000, 'late')).rejects.toThrow('broken')
 })

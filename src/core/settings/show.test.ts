@@ -4,7 +4,7 @@ import { listShownSettings, type SettingSources, showSettings, toSettingText } f
 const find = (environment: Record<string, string>, sources: SettingSources, name: string) =>
   listShownSettings(environment, sources).find((setting) => setting.name === name)
 
-test('listShownSettings: each with its group, what it does, its value and where that comes from', () => {
+test('listShownSettings returns each setting with group, description, value and source', () => {
   const environment = { WEB_PORT: '4000', LOG_LEVEL: 'warn', APP_URL: 'https://stead.example' }
   const sources = { WEB_PORT: 'flag', LOG_LEVEL: 'file', APP_URL: 'environment' } as const
   expect(find(environment, sources, 'WEB_PORT')).toEqual({

@@ -17,7 +17,7 @@ test.each([
   ['https://ada:se\\ncret@example.com', 'https://ada:se\\ncret@example.com'],
   ['https://ada:se cret@example.com', 'https://ada:se cret@example.com'],
   ['://ada:secret@example.com', '://ada:secret@example.com'],
-])('%s loses who and with what', (text, expected) => {
+])('%s loses its user name and password', (text, expected) => {
   expect(withoutUserinfo(text)).toBe(expected)
 })
 

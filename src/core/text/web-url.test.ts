@@ -4,12 +4,15 @@ import { webUrl } from './web-url.ts'
 
 const Url = webUrl('url must be an http or https URL')
 
-test.each(['https://example.com/a?b#c', 'http://[2001:db8::1]:8080', 'https://bücher.example'])('%s is one', (url) => {
-  expect(Url.parse(url)).toBe(url)
-})
+test.each(['https://example.com/a?b#c', 'http://[2001:db8::1]:8080', 'https://bücher.example'])(
+  'webUrl accepts %s',
+  (url) => {
+    expect(Url.parse(url)).toBe(url)
+  },
+)
 
 test.each(['ftp://example.com', 'example.com', '', 7, null, `https://example.com/${'a'.repeat(2000)}`])(
-  '%p is none',
+  'webUrl rejects %p',
   (url) => {
     expect(Url.safeParse(url).error?.issues.map(({ message }) => message)).toEqual(['url must be an http or https URL'])
   },

@@ -26,7 +26,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, Bun.sleep(250).then(() => pending)])) !== pending
 }
 
-test('who waits hears of what was written after their count, however many they are', async () => {
+test('every waiter is notified of a write after its count', async () => {
   using connection = await openFeed(':memory:')
   const { feed } = connection
   const since = feed.count()
@@ -37,7 +37,7 @@ test('who waits hears of what was written after their count, however many they a
   expect(feed.count()).toBeGreaterThan(since)
 })
 
-test('what was written between the count and the wait is not missed', async () => {
+test('a write between the count and the wait is not missed', async () => {
   using connection = await openFeed(':memory:')
   const { feed } = connection
   const since = feed.count()

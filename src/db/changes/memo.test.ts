@@ -6,7 +6,7 @@ import { openDatabase } from '../open.ts'
 import { openWriteQueue, write } from '../write.ts'
 import { memoize } from './memo.ts'
 
-test('what was read is remembered until something is written, and read again after that at once', async () => {
+test('a value is cached until the next write and then read again', async () => {
   const connection = openDatabase(':memory:')
   openWriteQueue(connection)
   const reads: string[] = []

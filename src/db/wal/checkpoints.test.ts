@@ -43,7 +43,7 @@ function openNotes(options: { quietMs?: number; pauseMs?: number; file?: string 
   return { ...connection, file, checkpoints, put, walBytes, logged }
 }
 
-test('while writing goes on the log begins anew again and again, and no commit waits for it', async () => {
+test('during constant writes the log restarts repeatedly without delaying a commit', async () => {
   const { put, walBytes, sqlite } = openNotes()
   let longest = 0
   // 80 MB, and indices and pages that are written twice.
@@ -60,7 +60,7 @@ test('while writing goes on the log begins anew again and again, and no commit w
   expect(sqlite.pragma('integrity_check', { simple: true })).toBe('ok')
 }, 300_000)
 
-test('what was written in silence is in the database itself after a while', async () => {
+test('without further writes, the log is copied into the database after a while', async () => {
   const { put, file, checkpoints } = openNotes({ quietMs: 500 })
   await put()
   const before = statSync(file).size

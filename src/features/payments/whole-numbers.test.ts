@@ -17,7 +17,7 @@ const EXCUSED: Readonly<Record<string, string>> = {
   'x402/gateway.ts': 'rates as they are shown in answers',
 }
 
-test('nothing that counts money does so in fractions', async () => {
+test('money is counted in integers everywhere', async () => {
   const found: string[] = []
   const paths = [...new Bun.Glob('**/*.ts').scanSync(import.meta.dir)].filter(
     (path) => !path.endsWith('.test.ts') && !(path in EXCUSED),

@@ -103,7 +103,7 @@ describe('a body that does not come', () => {
   test.each([
     ['small', 100],
     ['large', 500_000],
-  ])('%s, whose caller leaves in the middle, is no error', async (_size, length) => {
+  ])('%s is not an error when the caller disconnects', async (_size, length) => {
     const left = Promise.withResolvers<unknown>()
     const app = testApp((routes) =>
       routes.post('/echo', (c) =>
@@ -221,7 +221,7 @@ describe('JSON', () => {
 })
 
 describe('validate', () => {
-  test('strips what the schema does not name', async () => {
+  test('strips fields that the schema does not declare', async () => {
     const response = await request('/checked', post({ name: 'Ada', isAdmin: true }))
     expect(await response.json()).toEqual({ name: 'Ada' })
   })

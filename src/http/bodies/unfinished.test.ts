@@ -39,7 +39,7 @@ test('strangers share a part, so that they never use the share of users', () => 
   expect(take(bodies, user('203.0.113.1'), 50).isAdmitted).toBe(true)
 })
 
-test('what was refused counts for nothing, and closing twice gives back once', () => {
+test('a rejected body is not counted, and closing twice releases it once', () => {
   const bodies = createBodies(LIMITS)
   const refused = take(bodies, user('ada'), 51)
   refused.close()

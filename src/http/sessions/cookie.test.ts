@@ -82,7 +82,7 @@ test('names without a domain above them and addresses have only folders to forge
   }
 })
 
-test('who signs in forgets what was planted before', async () => {
+test('signing in replaces a session cookie that was planted before', async () => {
   const { request } = openTestApp(true)
   const headers = { cookie: 'service-session=eve', host: 'app.stead.example' }
   const response = await request('/sign-in?token=ada', { method: 'POST', headers })

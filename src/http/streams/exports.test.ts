@@ -26,7 +26,7 @@ function* count(pieces: number): Generator<string, void> {
   for (let piece = 0; piece < pieces; piece++) yield `${piece}\n`
 }
 
-test('an export is an attachment whose pieces come in order, and whose client is dropped when it takes nothing', async () => {
+test('an export is an attachment with its chunks in order; a client that does not read is dropped', async () => {
   const { get, kept } = exporting(() => count(3))
   const response = await get()
   expect(response.headers.get('content-disposition')).toBe('attachment; filename="all.txt"')
@@ -51,7 +51,7 @@ test('429 for a second export of the account, not for another’s, until the fir
 })
 
 describe('another one may begin after', () => {
-  test('a HEAD request, whose body is not read', async () => {
+  test('a HEAD request does not read the body', async () => {
     const { get } = exporting(() => count(3))
     for (let attempt = 0; attempt < 3; attempt++) {
       const response = await get('', { method: 'HEAD' })

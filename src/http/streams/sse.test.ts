@@ -118,7 +118,7 @@ describe('live streams', () => {
     )
   })
 
-  test('they end when the server stops, also for those who come then', async () => {
+  test('streams end when the server stops, also those opened during the stop', async () => {
     const { request } = live(untilAborted)
     const stopping = new AbortController()
     const response = await request('/', {}, { stopping: stopping.signal })

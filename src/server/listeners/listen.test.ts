@@ -96,7 +96,7 @@ test('listeners.stop answers a request under way with connection: close and refu
   await stopped
 })
 
-test('every port is asked for its health without a password, by GET and HEAD', async () => {
+test('health checks of every port need no credentials and accept GET and HEAD', async () => {
   await using server = await startServer()
   for (const url of Object.values(server.urls)) {
     for (const path of ['/healthz', '/readyz']) {
@@ -106,7 +106,7 @@ test('every port is asked for its health without a password, by GET and HEAD', a
   }
 })
 
-test('what is not HTTP does not disturb anybody', async () => {
+test('connections that do not speak HTTP do not affect others', async () => {
   await using server = await startServer()
   const strange = ['\r\n\r\n', 'GET\r\n\r\n', `GET /${'x'.repeat(100_000)} HTTP/1.1\r\n\r\n`, '\u0016\u0003\u0001']
   const connections = await Promise.all(

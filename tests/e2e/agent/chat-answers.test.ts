@@ -58,7 +58,7 @@ function answerInTwoParts(provider: ProviderDouble): () => void {
 }
 
 test.skipIf(!hasBrowser())(
-  'an answer grows in every tab and after a reload, and one that was stopped can be asked for again after one',
+  'a streaming answer continues in every tab and after a reload; a stopped answer can be retried after a reload',
   async () => {
     const chat = await openChat()
     const { page, url } = chat

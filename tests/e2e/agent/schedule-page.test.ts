@@ -15,7 +15,7 @@ const LIMIT_MS = 600_000
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'a task is built as a sentence or as cron, runs now and shows what the agent says as it says it, fails in sight, and goes',
+  'a task is created as a sentence or cron, runs on demand with streamed output, shows failures, and is deleted',
   async () => {
     const rest = Promise.withResolvers<void>()
     const beforeEvent = (index: number) => (index === 0 ? Promise.resolve() : rest.promise)

@@ -35,7 +35,7 @@ test('each port serves the hosts of the settings and addresses, and answers 421 
   }
 })
 
-test('two Host headers are 400 on each port, whatever they say; none at all is 400 but in HTTP/1.0', async () => {
+test('two Host headers are 400 on each port; a missing one is 400 except in HTTP/1.0', async () => {
   await using server = await startServer(SETTINGS)
   for (const api of ['web', 'backend', 'summarizer'] as const) {
     const url = server.urls[api]
@@ -50,7 +50,7 @@ test('two Host headers are 400 on each port, whatever they say; none at all is 4
   }
 })
 
-test('a target with a host of its own does not get around the Host header', async () => {
+test('an absolute request target does not bypass the Host check', async () => {
   await using server = await startServer(SETTINGS)
   const { web } = server.urls
   const target = 'http://localhost/api/health'

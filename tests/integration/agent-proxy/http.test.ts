@@ -76,7 +76,7 @@ test('the dashboard’s cookies stay here, the agent’s own pass', async () => 
   expect((await ask(mixed)).cookie).toBe('a=1; b=service-session')
 })
 
-test('what is said about the caller is true: forged claims and hop-by-hop headers are dropped', async () => {
+test('forged forwarding headers and hop-by-hop headers are dropped', async () => {
   using agent = startAgentDouble(mirror)
   await using agentProxy = await openAgentProxy()
   await agentProxy.add('ada', agent.port)
@@ -233,7 +233,7 @@ test('an answer is streamed while it is still being made', async () => {
   expect((await reader?.read())?.done).toBe(true)
 })
 
-test('8 MB up and 64 MB down arrive whole; what is larger is refused', async () => {
+test('8 MB requests and 64 MB responses pass completely; larger ones are rejected', async () => {
   const down = Buffer.alloc(64 * 1024 * 1024, 'stead')
   using agent = startAgentDouble(async (request) =>
     request.method === 'GET'
@@ -250,7 +250,7 @@ test('8 MB up and 64 MB down arrive whole; what is larger is refused', async () 
   expect((await agentProxy.ask('ada', '/', { method: 'POST', body: Buffer.alloc(9 * 1024 * 1024) })).status).toBe(413)
 })
 
-test('a caller who reads nothing makes the agent wait, and their leaving ends it', async () => {
+test('a caller that does not read pauses the agent’s response; disconnecting ends it', async () => {
   let producedBytes = 0
   const ended = Promise.withResolvers<void>()
   using agent = startAgentDouble(

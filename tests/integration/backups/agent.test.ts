@@ -125,7 +125,7 @@ test('a deleted agent comes back with all that it had: rows as they were, new to
   expect(readdirSync(dataDir).filter((name) => name.startsWith('.restoring'))).toEqual([])
 })
 
-test('one that is there is not touched without --replace, nor while it is not stopped; with it, it is as it was', async () => {
+test('an existing agent is only restored with --replace and while stopped, and then equals the backup', async () => {
   const { connection, dataDir, restore } = await openUsed()
   const before = readLife(connection)
   await expect(restore()).rejects.toThrow('agent ada-1 exists: use --replace to overwrite it')
@@ -174,7 +174,7 @@ test('of two concurrent restores one succeeds and the other reports that the age
   expect(readLife(connection).messages).toHaveLength(3)
 }, 600_000)
 
-test('stead backup restore --agent, killed at any moment: the agent is there with all of it, or not at all', async () => {
+test('stead backup restore --agent, killed at any moment: the agent exists completely or not at all', async () => {
   const { connection, dataDir, erase, file } = await openUsed()
   const whole = readLife(connection)
   const args = [...STEAD, 'backup', 'restore', file, '--agent', 'ada-1']

@@ -88,7 +88,7 @@ test('extraction stops when a database exceeds the size in the manifest', async 
   expect((await forge('older.tar', undefined)).problems).toEqual([])
 })
 
-test('what is restored elsewhere is what was backed up: rows, keys, files, and the state of each agent', async () => {
+test('a restore elsewhere equals the backup: rows, keys, files and the state of each agent', async () => {
   const { config, create, restore, folder, out } = await openInstallation()
   const created = await create()
   expect(statSync(created.file).mode & 0o777).toBe(0o600)
@@ -133,7 +133,7 @@ async function locate(file: string): Promise<Map<string, { start: number; size: 
   return places
 }
 
-test('whatever byte is altered, verify names what it belongs to, and restore leaves nothing', async () => {
+test('after any byte is modified, verify names the damaged part and restore leaves no files', async () => {
   const { create, restore, folder } = await openInstallation()
   const { file } = await create()
   const whole = readFileSync(file)
@@ -204,7 +204,7 @@ test('a key that is given is not in the backup, which is proved with it', async 
   await expect(restore(file, folder.file('elsewhere'))).rejects.toThrow('set ENCRYPTION_KEY')
 })
 
-test('in place: what was there is kept aside, what came is the backup, and what is wrong with that changes nothing', async () => {
+test('in place: the old files are moved aside and replaced by the backup; a failed restore changes nothing', async () => {
   const { config, create, restore } = await openInstallation()
   const { file } = await create()
   const before = readAll(config.dataDir)
@@ -242,7 +242,7 @@ test('stead backup on a full disk reports the error and leaves no files', async 
   }
 })
 
-test('createBackup removes what a killed one left when it is not locked, and leaves one that is under way', async () => {
+test('createBackup removes unlocked remains of a killed run and keeps a running one', async () => {
   const { config, create, out, folder } = await openInstallation()
   const left = join(config.dataDir, '.stead-backup-0123456789ab')
   const part = folder.file('.stead-backup-0123456789ab.part')

@@ -30,7 +30,7 @@ async function openScheduled(keep = { days: 2, weeks: 0, months: 0 }) {
   return { folder, config, to, list, run: (days: number) => runBackup({ config, clock: at(days) }) }
 }
 
-test('a run makes a backup, proves it, and then deletes what is not kept; what others put there stays', async () => {
+test('a run creates a backup, verifies it, and then deletes expired ones; foreign files stay', async () => {
   const { run, list, to, folder, config } = await openScheduled()
   const first = await run(0)
   expect(first).toMatchObject({ removed: [], verifiedAt: NOW.toISOString() })
@@ -62,7 +62,7 @@ test('a failed backup deletes nothing: a damaged installation, and a disk below 
   expect(list()).toEqual(before)
 })
 
-test('what a killed backup and a killed restore of one agent have left goes at the next start; a young restore stays', async () => {
+test('the next start removes remains of a killed backup and of a killed agent restore; a recent restore stays', async () => {
   const { run, config, list } = await openScheduled()
   await run(0)
   const before = list()
@@ -77,7 +77,7 @@ test('what a killed backup and a killed restore of one agent have left goes at t
   ])
 })
 
-test('stead backup run, killed at any moment: what is there is whole, and there is always one', async () => {
+test('stead backup run, killed at any moment: every listed backup is complete, and at least one exists', async () => {
   const { run, config, to } = await openScheduled()
   const args = [...STEAD, 'backup', 'run']
   const env = { PATH: process.env.PATH ?? '', DATA_DIR: config.dataDir, BACKUP_TO: to, BACKUP_KEEP: '1d' }

@@ -41,7 +41,7 @@ async function openStored() {
 }
 
 test(
-  's3://: a run stores a backup, compares it, deletes what is not kept and nothing of others; it is restored whole from there',
+  's3://: a run stores a backup, verifies it, deletes only its expired ones, and can be restored completely',
   async () => {
     await using stored = await openStored()
     const { config, backups, s3, list, folder, leftovers } = stored
@@ -147,7 +147,7 @@ test(
   LIMIT_MS,
 )
 
-test('s3://: what is stored otherwise than it was sent is no backup and goes again', async () => {
+test('s3://: an object that differs from the upload is not a backup and is deleted', async () => {
   await using stored = await openStored()
   const { config, s3, list } = stored
   s3.setFault(({ method, url }) => (method === 'GET' && url.includes('.tar') ? new Response('something else') : null))

@@ -286,7 +286,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
     })
   })
 
-  test('of an agent whose container is gone: 503 that says so', async () => {
+  test('503 with the reason for an agent without its container', async () => {
     await using installation = await openTestInstallation('opened as root')
     await installation.runtime.remove(installation.id)
     expect(await installation.get('tree')).toEqual({

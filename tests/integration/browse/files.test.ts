@@ -86,7 +86,7 @@ test('GET /api/browse/read: 200 with content, size, time and hash', async () => 
   })
 })
 
-test('GET /api/browse/read: 400 for what is missing, no regular file, binary or over 1 MB, at once', async () => {
+test('GET /api/browse/read: 400 for a missing, irregular, binary or large file', async () => {
   const { get, folders } = await openFiles()
   fill(folders.root, { 'full.txt': 'a'.repeat(MEGABYTE), 'over.txt': 'a'.repeat(MEGABYTE + 1), 'folder/x': '' })
   fill(folders.root, { binary: new Uint8Array([0xff, 0xfe, 0, 1]), sparse: '', twice: 'x' })
@@ -124,7 +124,7 @@ test('POST /api/browse/write: 200, with the parents it needs, as a whole, and no
   expect(readdirSync(join(folders.root, 'a/b'))).toEqual(['c.txt'])
 })
 
-test('POST /api/browse/write: 400 for a bad body, for Git’s own files, and for what is no regular file', async () => {
+test('POST /api/browse/write: 400 for an invalid body, Git’s files and irregular files', async () => {
   const { post, folders } = await openFiles()
   symlinkSync('/tmp', join(folders.root, 'tmp'))
   symlinkSync('/tmp/no-such-file', join(folders.root, 'dangling'))
@@ -427,7 +427,7 @@ test('an agent that puts a link in place of its workspace leads nowhere', async 
   }
 })
 
-test('BROWSE_ROOT is made when it is first asked for', async () => {
+test('BROWSE_ROOT is created at its first use', async () => {
   const { get, folders } = await openFiles()
   rmSync(folders.root, { recursive: true })
   expect((await get('tree')).body).toMatchObject({ ok: true, root: { children: [] } })

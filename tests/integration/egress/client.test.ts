@@ -300,7 +300,7 @@ test('five redirects are followed, six are not, and none when the caller wants n
   expect(redirect.headers.get('location')).toBe('/0')
 })
 
-test('https: the certificate must be of the name that was asked for, though the address is dialled', async () => {
+test('https: the certificate must match the requested name although the connection uses the address', async () => {
   const key = readFileSync(join(TLS, 'key.pem'), 'utf8')
   const cert = readFileSync(join(TLS, 'cert.pem'), 'utf8')
   const { egress, dialled, network } = await openEgress({ tls: { key, cert } })

@@ -107,7 +107,7 @@ test('addresses: the inside is refused in every family, the public ones are not'
   }
 })
 
-test('addresses: what the setting opens is loopback and private ones, never metadata, multicast or broadcast', () => {
+test('addresses: the setting permits loopback and private addresses, never metadata, multicast or broadcast', () => {
   for (const address of ['127.0.0.1', '::1', '10.1.2.3', '172.20.0.1', '192.168.1.1', 'fd00::1', '100.64.0.1']) {
     expect([address, isAllowedAddress(address, true)]).toEqual([address, true])
   }

@@ -44,7 +44,7 @@ test('ranges name every row once, in the order of the whole, from any row on', a
   }
 })
 
-test('what is behind a row is found by an index, however far that is', async () => {
+test('pages after a row are read by an index, independent of the depth', async () => {
   const { db, all, sqlite } = await withUsers()
   const last = all[2000]
   const query = db

@@ -9,7 +9,7 @@ import { testPlatform } from '../../harness/platform.ts'
 import { countRows } from '../../harness/rows/dump.ts'
 import { addTalkTraces } from '../../harness/rows/talk-traces.ts'
 
-test('an index leads from every row to what refers to it: what is deleted is not searched for in whole tables', () => {
+test('every foreign key has an index, so that deletions do not scan tables', () => {
   const { platform } = testPlatform()
   const references = platform.db
     .select({ table: sql<string>`m.name`, column: sql<string>`f."from"` })

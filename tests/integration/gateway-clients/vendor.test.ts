@@ -87,7 +87,7 @@ test('the vendor double streams Responses as the openai client expects them', as
   expect(whole.output_text).toBe('Let me look.')
 })
 
-test('the vendor double refuses what the vendors refuse', async () => {
+test('the vendor double rejects the same requests as the vendors', async () => {
   await using test = await openVendor()
   const { openai, anthropic, vendor } = test
   const extra = { not_a_field: 1 }

@@ -113,7 +113,7 @@ test('200 calls at once at the limit of a plan do not pass it', async () => {
   )
 }, 300_000)
 
-test('a thousand callers who leave leave no connection behind, and what they got is booked', async () => {
+test('a thousand disconnected callers leave no open connection, and their usage is recorded', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('network')
   test.provider.answerWith({ text: TEXT, fault: 'hang-mid-body' })

@@ -23,7 +23,7 @@ const CUT_SHORT = {
 type Row = { generation_id: string; success: number; estimated: number; output_tokens: number; error_message: string }
 
 test(
-  'what was under way when the program was killed is booked at the next start, once, and nothing else is',
+  'calls that were open at a crash are recorded once at the next start',
   async () => {
     await using provider = await startProvider()
     provider.answerWith(({ body }) => {

@@ -71,7 +71,7 @@ test.each(SHELLS.map((shell) => [shell.join(' '), shell] as const))(
   },
 )
 
-test('install.sh: fetches the executable of this machine and installs what SHA256SUMS names, and nothing that it does not', async () => {
+test('install.sh: downloads the executable for this machine and installs it only if SHA256SUMS matches', async () => {
   const name = `stead-${ownTarget()}`
   const sum = Bun.CryptoHasher.hash('sha256', PROGRAM, 'hex')
   using folder = tempFolder()

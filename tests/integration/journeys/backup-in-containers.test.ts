@@ -60,7 +60,7 @@ async function statusOf(person: Person, agentId: string): Promise<string> {
 
 describe.each(['docker', 'swarm'])('AGENT_RUNTIME=%s', (runtime) => {
   test.skipIf(!possible.includes(runtime))(
-    'a backup made while the agent runs brings back what it has stored, into an engine that has nothing of it',
+    'a backup of a running agent restores its data into an empty engine',
     async () => {
       if (!engine) return
       const image = (await importLiveImages(engine.docker)).good
@@ -145,7 +145,7 @@ test.skipIf(!possible.includes('docker'))(
 )
 
 test.skipIf(!possible.includes('docker'))(
-  'a container agent that sleeps is in a backup with what it has stored, and comes back alone after it was deleted',
+  'a backup contains the data of a sleeping container agent, which can be restored alone after deletion',
   async () => {
     if (!engine) return
     const image = (await importLiveImages(engine.docker)).good

@@ -38,7 +38,7 @@ function dump(dataDir: string): string {
 }
 
 test(
-  'stead backup …: made while it runs, proved, and restored by another installation, where the agent remembers what was said',
+  'stead backup …: created while running, verified, and restored by another installation with the agent’s memory',
   async () => {
     await using provider = await startProvider(answerLikeAModel)
     await using original = await openInstallation({ environment: withProvider(provider) })

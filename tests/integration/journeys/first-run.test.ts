@@ -19,7 +19,7 @@ function findLink(program: Program): Promise<string> {
 const tokenOf = (link: string) => new URL(link).searchParams.get('token')
 
 test(
-  'every start without an account prints a link, which ends the one before; setup-link prints another; then there is none',
+  'every start without an account prints a new setup link; setup-link prints another; none once an account exists',
   async () => {
     await using installation = await openInstallation()
     const first = await installation.start()

@@ -76,7 +76,7 @@ test('home: an agent here, registered there; it outlives the platform, comes bac
   for (const secret of [platform.key, token]) expect(said).not.toContain(secret)
 }, 300_000)
 
-test('a key that is refused ends it with 1: at once, and also when it was deleted meanwhile', async () => {
+test('a rejected key ends the command with 1, also when it is deleted while the command runs', async () => {
   await using platform = await openPlatform()
   using folder = tempFolder()
   const args = ['home', '--platform', platform.backend, '--port', '0', '--dir', folder.file('home'), '--every', '0.5']
@@ -93,7 +93,7 @@ test('a key that is refused ends it with 1: at once, and also when it was delete
   expect(await home.ended()).toMatchObject({ exitCode: 1 })
 }, 300_000)
 
-test('what is wrong before anything is started: one line that names it, exit 2', async () => {
+test('an invalid option before the start prints one line and exits with 2', async () => {
   const key = { STEAD_KEY: 'sk_1' }
   const platform = ['--platform', 'http://127.0.0.1:1']
   const cases: [string[], Record<string, string>, string][] = [

@@ -34,7 +34,7 @@ async function openTestInstallation(
   return { server, person, lines, ask, linesOf, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
 }
 
-test('what is done to an agent is one line each, with agent and request', async () => {
+test('each agent operation logs one line with agent and request', async () => {
   await using installation = await openTestInstallation()
   const { ask, linesOf, person } = installation
   const made = await read(ProvisionResponse, ask('req-provision', 'POST', '/api/agents/provision', { name: 'Ada' }))
@@ -68,7 +68,7 @@ test('what is done to an agent is one line each, with agent and request', async 
   expect(words.toSorted()).toEqual(['agent deploy', 'agent.rotate-gateway-token'])
 }, 300_000)
 
-test('sign-ins and administration are one line each, with who and the request', async () => {
+test('each sign-in and administrative action logs one line with user and request', async () => {
   await using installation = await openTestInstallation()
   const { ask, linesOf, server } = installation
   const { user } = await read(Session, ask('req-session-1', 'GET', '/api/auth/session'))
@@ -119,7 +119,7 @@ test('one request id leads from the web to the agent, and from there to the mode
   expect([direct.status, direct.headers.get('x-request-id')]).toEqual([200, 'req-direct-1'])
 }, 300_000)
 
-test('an agent that cannot be reached is one line for each who asked, without a stack', async () => {
+test('an unreachable agent logs one line per request, without a stack', async () => {
   using folder = tempFolder()
   const gate = folder.file('gate')
   await Bun.write(gate, '')

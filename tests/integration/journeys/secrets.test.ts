@@ -81,7 +81,7 @@ test('the passwords of a service and of the command line are hashed as OWASP ask
   for (const hash of hashes) expect(hash).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
 }, 300_000)
 
-test('after everything an account can do, neither a table nor a log line holds what opens anything', async () => {
+test('after all actions of an account, no table and no log line contains a usable secret', async () => {
   await using oidc = await startOidcProvider(`${ORIGIN}/api/auth/idp-b/callback`)
   using issuer = await startEventIssuer()
   await using it = await mailingPlatform({

@@ -17,7 +17,7 @@ const engine = await findEngine()
 
 describe.skipIf(engine === null)('agents in containers of one engine', () => {
   test(
-    'POST /api/agents/:id/token/rotate and …/platform-token/rotate: the container has the new tokens, and what it has stored',
+    'POST /api/agents/:id/token/rotate and …/platform-token/rotate: the container has the new tokens and keeps its data',
     async () => {
       if (engine) await rotateBoth('docker', engine.docker, { DOCKER_HOST: engine.dockerHost })
     },
@@ -27,7 +27,7 @@ describe.skipIf(engine === null)('agents in containers of one engine', () => {
 
 describe.skipIf(!canStartSwarm())('agents in a swarm', () => {
   test(
-    'POST /api/agents/:id/token/rotate and …/platform-token/rotate: the service has the new tokens, and what it has stored',
+    'POST /api/agents/:id/token/rotate and …/platform-token/rotate: the service has the new tokens and keeps its data',
     async () => {
       await using swarm = await startSwarm(1)
       const { docker, dockerHost } = swarm.manager

@@ -253,7 +253,7 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
   )
 
   test(
-    'an update to a version that cannot read what it has stored goes back by itself',
+    'an update to a version that cannot read the agent’s data is rolled back automatically',
     async () => {
       const messages = await gateway.history(await endpoint(), await sessionKey(), 10)
       const back = await runAction('update', { image: older })

@@ -72,7 +72,7 @@ test.each(['verify-email', 'change-email'] as const)('a link to %s: of 200 at on
   })
 })
 
-test.each(ROUNDS)('an address that 200 accounts change to by their links goes to one of them (round %d)', async () => {
+test.each(ROUNDS)('an address that 200 accounts confirm at once is given to one of them (round %d)', async () => {
   const it = testPlatform()
   const people = await Promise.all(
     Array.from({ length: RUNNERS }, (_, index) => it.signIn(`person${index}@example.com`)),
@@ -93,7 +93,7 @@ test.each(ROUNDS)('an address that 200 accounts change to by their links goes to
   ).toHaveLength(1)
 })
 
-test.each(ROUNDS)('an invitation: of 200 who register with it one gets an account (round %d)', async () => {
+test.each(ROUNDS)('an invitation: of 200 concurrent registrations one succeeds (round %d)', async () => {
   const it = testPlatform({ environment: { SIGN_UP: 'invite' } })
   const inviteCode = await createInvite(it.platform, 'operator')
   const counts = await race((index) =>
@@ -172,7 +172,7 @@ test.each(ROUNDS)('a key: of 200 rotations at once one replaces it (round %d)', 
   expect(countRows(ada.platform.db).api_keys).toBe(1)
 })
 
-test('a session: of 200 who end it at once one did', async () => {
+test('a session: of 200 concurrent deletions one succeeds', async () => {
   const ada = await withAda()
   const other = await ada.platform.sessions.create(ada.id)
   const path = `/api/auth/sessions/${sha256(other).slice(0, 16)}`

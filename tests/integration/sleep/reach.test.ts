@@ -36,7 +36,7 @@ test('a sleeping agent: 401 for a stranger without waking it, and the reason for
   expect(rowOf(agentProxy).status).toBe('sleeping')
 })
 
-test('an answer that goes on keeps the agent awake until it ends, for who has its token', async () => {
+test('an open response keeps the agent awake until it ends, for callers with its token', async () => {
   const ending = Promise.withResolvers<void>()
   using agent = startAgentDouble(
     () =>

@@ -75,7 +75,7 @@ describe('an idle agent', () => {
     expect(world.status()).toBe('sleeping')
   })
 
-  test('does not sleep when it is OpenClaw, which has a clock and channels of its own', async () => {
+  test('does not sleep when it is OpenClaw, which has its own schedule and channels', async () => {
     await using world = await sleepyPlatform()
     await world.set({ kind: 'openclaw' })
     world.clock.advance(HALF_AN_HOUR)
@@ -206,7 +206,7 @@ describe('a sleeping agent', () => {
     expect(findAgentRow(world.platform.db, world.id)).toBeNull()
   })
 
-  test('is left asleep when the platform starts again, and what a crash left running is ended', async () => {
+  test('stays asleep when the platform restarts, and processes that a crash left running are stopped', async () => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     await reconcileAgents(world.platform)
@@ -244,7 +244,7 @@ describe('a sleeping agent', () => {
     expect(world.status()).toBe('sleeping')
   })
 
-  test('a caller who leaves does not keep others from getting their answer', async () => {
+  test('a caller that disconnects does not affect the answers of others', async () => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     const leaving = new AbortController()

@@ -47,7 +47,7 @@ async function openAgent(person: Person) {
 }
 
 test(
-  'POST /api/agents/:id/update: a process that sleeps is updated with what it stored, and falls asleep again',
+  'POST /api/agents/:id/update: a sleeping process agent is updated with its data and sleeps again',
   async () => {
     await using provider = await countQuestions()
     await using server = await startServer({ ...SLEEPY, ...withModels(provider) })

@@ -36,7 +36,7 @@ describe('below the disk reserve', () => {
     expect(platform.connection.sqlite.prepare('SELECT count(*) FROM users').pluck().get()).toBe(1)
   })
 
-  test('what says that it goes on is answered by its route, the rest 507 before its guard', async () => {
+  test('exempt routes respond, all others return 507 before their guard', async () => {
     const { platform, web, backend } = testPlatform({ environment: LOW })
     const writes = describeRoutes(createApp(platform, new Map()).routes)
       .map((line) => line.split(' '))

@@ -195,7 +195,7 @@ test.each<[string, string, string, (number | string)[]]>([
 
 const BOTH = ['/api/summarize', '/api/extract']
 
-test.each(BOTH)('POST %s: 400 without a url, 500 for one that is none', async (path) => {
+test.each(BOTH)('POST %s: 400 without a url, 500 for an invalid one', async (path) => {
   const { post, summarizer } = openSummarizer()
   for (const body of [{}, { url: '' }, { url: 7 }, { url: null }, { URL: 'http://x' }]) {
     const response = await post(path, body)
@@ -228,7 +228,7 @@ test.each(BOTH)('POST %s: 500 with the status of the page, whatever its type', a
   }
 })
 
-test.each(BOTH)('POST %s: 500 for what is not a page', async (path) => {
+test.each(BOTH)('POST %s: 500 for a response that is not a page', async (path) => {
   const site = openSite({
     '/json': Response.json({ a: 1 }),
     '/image': html('', 'image/png'),

@@ -303,7 +303,7 @@ const PAGES: Readonly<Record<string, Expected>> = {
   },
 }
 
-test.each(Object.entries(PAGES))('real page %s: what a person finds in its source', async (name, expected) => {
+test.each(Object.entries(PAGES))('real page %s: extracts title, text and metadata', async (name, expected) => {
   const site = openSite()
   const { summarize, extract } = openSummarizer()
   const url = `${site.url}/pages/${name}`

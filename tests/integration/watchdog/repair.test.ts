@@ -154,7 +154,7 @@ test('the third crash is a crash loop with a critical notification; a start ends
   expect(await untilState(person, agentId, 'running')).toMatchObject({ crashes: 0, attempts: 0, exitCode: null })
 }, 300_000)
 
-test('what a user asks for is no crash', async () => {
+test('a stop or restart by a user is not a crash', async () => {
   await using telegram = await startReceiver()
   await using webhook = await startReceiver()
   await using server = await startServer(environment(telegram, webhook), LIGHT_AGENT)

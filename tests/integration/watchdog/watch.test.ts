@@ -46,7 +46,7 @@ test('50 simultaneous failures are attributed to the host: one notification, and
   expect(faults).toMatchObject([{ watched: 50, endedAt: expect.any(Date) }])
 }, 300_000)
 
-test('of several that fail, at most two are repaired at once, and all in the end', async () => {
+test('of several failed agents at most two are repaired at once, and all eventually', async () => {
   await using watch = await openWatch({ agents: 10 })
   await untilAll(watch, 'running')
   const failing = watch.fakes.slice(0, 5)
@@ -91,7 +91,7 @@ test.each<Health>(['silent', 'half', 'endless', 'garbage', 'refusing'])(
   },
 )
 
-test('an engine that cannot be asked is no event at all', async () => {
+test('an unreachable engine creates no event', async () => {
   await using watch = await openWatch({ agents: 3 })
   await untilAll(watch, 'running')
   const before = watch.fakes.map(({ id }) => watch.show(id).events.length)

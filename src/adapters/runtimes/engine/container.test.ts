@@ -63,7 +63,7 @@ function orderOf(spec: AgentSpec, changes: { image?: string; network?: string; i
   })
 }
 
-test(`${RUNS} specs: nothing that a user says changes what a container is held to`, () => {
+test(`${RUNS} specs: user settings never weaken the restrictions of a container`, () => {
   fc.assert(
     fc.property(specs, (spec) => {
       const { name: Name = '', HostConfig = {}, ...Config } = orderOf(spec)

@@ -235,7 +235,7 @@ describe('agents outlive the platform', () => {
     expect(await listLeaders(dir, spec.id)).toEqual([])
   })
 
-  test('close with stopAgents stops agents until the next platform', async () => {
+  test('close with stopAgents stops agents until the platform starts again', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const [wanted, unwanted] = [await deployHealthy(first), await deployHealthy(first)]
@@ -635,7 +635,7 @@ describe('followed logs', () => {
     expect(rest.at(-1)?.text).toBe('last')
   })
 
-  test('continues at the cursor of an earlier platform', async () => {
+  test('continues at the cursor of an earlier run', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const spec = await deployHealthy(first)

@@ -169,7 +169,7 @@ async function expectMoves(fleet: Fleet): Promise<void> {
 }
 
 test(
-  'apply FILE: changes what differs alone, removes what a list names no more, and deletes with --prune alone',
+  'apply FILE: changes only differences, removes missing list entries, and deletes agents only with --prune',
   async () => {
     await using fleet = await openFleet()
     const { installation, person, write, apply } = fleet
@@ -223,7 +223,7 @@ agents:
 )
 
 test(
-  'apply FILE: a missing secret changes nothing; a refusal exits with 1 and the other changes are made; the next apply does what was left',
+  'apply FILE: a missing secret changes nothing; after a rejected change the others are made, and the next apply completes the rest',
   async () => {
     await using fleet = await openFleet()
     const { installation, write, apply } = fleet

@@ -84,7 +84,7 @@ test('apply and export: an MCP server by command comes with its arguments and en
   expect(await it.plan(written)).toEqual([])
 })
 
-test('apply: another command sends the environment again, another kind is another server, and what is gone is removed', async () => {
+test('apply: a new command sends the environment again, a new kind replaces the server, and missing servers are removed', async () => {
   const it = await openContainerAgent()
   const plain = { ...FILES, args: ['-y', 'files'], environment: { FILES_TOKEN: '${env:FILES_KEY}' } }
   await it.apply([plain])

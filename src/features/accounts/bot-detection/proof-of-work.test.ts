@@ -29,7 +29,7 @@ test('GET /api/auth/challenge: 200 with a challenge of ten minutes', async () =>
   expect((await challenge()).challenge).not.toBe(first.challenge)
 })
 
-test('GET /api/auth/challenge: difficulty 0 where no proof is asked for', async () => {
+test('GET /api/auth/challenge: difficulty 0 when no proof is required', async () => {
   const { challenge, register } = withProofs({})
   expect((await challenge()).difficulty).toBe(0)
   expect((await register(undefined)).status).toBe(200)

@@ -163,7 +163,7 @@ test('a second change replaces the first, and the address one has calls it off',
   expect(await ada.settings()).toMatchObject({ email: ADA.email })
 })
 
-test('409 for an address that another account took meanwhile, and nothing changes', async () => {
+test('409 for an address that another account took in the meantime; nothing changes', async () => {
   await using ada = await withAda()
   await ada.change('new@example.com')
   await ada.arrival('new@example.com', 'Confirm your new email')

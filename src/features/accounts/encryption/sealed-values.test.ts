@@ -14,13 +14,13 @@ test('every column of the schema in which something is sealed is known, and ever
   expect(listSealedColumns(it.platform.db)).toEqual(known.sort())
 })
 
-test('what is sealed can be opened where it is found, by the key of the installation alone', async () => {
+test('every sealed value can be decrypted in its place, only with the key of the installation', async () => {
   await using it = await openSealed()
   expect(findClosed(it.platform.db, it.platform.sealer)).toBeNull()
   expect(findClosed(it.platform.db, createSealer('another key than that'))).not.toBeNull()
 })
 
-test('sealed again with another key, every value says what it said, and the key before opens none', async () => {
+test('after a key rotation every value decrypts to the same text, and the old key decrypts none', async () => {
   await using it = await openSealed()
   const { db, sealer } = it.platform
   const other = createSealer('the key that takes its place')

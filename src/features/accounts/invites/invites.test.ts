@@ -157,7 +157,7 @@ test('POST /api/register by invitation: of 30 at once with one code exactly one 
   expect(countRows(platform.db).users).toBe(1)
 })
 
-test('POST /api/register: where sign-up is open an invitation is not asked for, and not used', async () => {
+test('POST /api/register: with open sign-up, invitations are neither required nor used', async () => {
   const { register, invite, isUsed } = withInvites({})
   expect((await register(await invite())).status).toBe(200)
   expect(isUsed()).toEqual([false])
@@ -202,7 +202,7 @@ async function withAdmin(environment: Record<string, string> = { SIGN_UP: 'invit
   return { ...test, ada, ask }
 }
 
-test('POST and GET /api/admin/invites: 201 with a code that works once and its address, 200 with who made it and when it was used', async () => {
+test('POST and GET /api/admin/invites: 201 with a single-use code and its URL, 200 with creator and time of use', async () => {
   const { ask, register, platform } = await withAdmin()
   const response = await ask('POST')
   expect(response.status).toBe(201)
@@ -239,9 +239,12 @@ test.each([
   ['GET', ''],
   ['POST', ''],
   ['DELETE', '/x'],
-])('%s /api/admin/invites%s: 401 without a session, 403 for a user who is no admin', async (method, path) => {
-  const { ask, ada, platform } = await withAdmin()
-  expect((await ask(method, path, {})).status).toBe(401)
-  expect((await ask(method, path, ada.cookie)).status).toBe(403)
-  expect(countRows(platform.db).invites).toBe(0)
-})
+])(
+  '%s /api/admin/invites%s: 401 without a session, 403 for a user who is not an administrator',
+  async (method, path) => {
+    const { ask, ada, platform } = await withAdmin()
+    expect((await ask(method, path, {})).status).toBe(401)
+    expect((await ask(method, path, ada.cookie)).status).toBe(403)
+    expect(countRows(platform.db).invites).toBe(0)
+  },
+)

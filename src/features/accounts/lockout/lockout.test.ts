@@ -79,7 +79,7 @@ test('strangers with many addresses get fifty guesses an hour, and the owner get
   expect(await signIn(browserAt('192.0.2.1'))).toBe(200)
 })
 
-test('a stranger at the owner’s own address, who has used up all its attempts, does not keep a known device out', async () => {
+test('a stranger who uses up all attempts of the owner’s address does not lock out a known device', async () => {
   const { guess, pretend, signIn, browserAt, desk } = await installation()
   await guess(OFFICE, 1, { ...WRONG, email: 'nobody@example.com' })
   await pretend(`login:address:${OFFICE}`, 50)
@@ -98,7 +98,7 @@ test('of 200 guesses at once with a known device’s mark ten are tried beside a
   expect(await signIn(desk)).toBe(200)
 })
 
-test('a thief who uses up a known device’s attempts leaves its owner those of any browser', async () => {
+test('a thief who uses up a known device’s attempts leaves the owner the attempts of other browsers', async () => {
   const { signIn, desk, browserAt } = await installation()
   const thief = browserAt('203.0.113.66')
   for (const [name, value] of desk.cookies) if (name.startsWith('service-device-')) thief.cookies.set(name, value)
@@ -131,7 +131,7 @@ describe('a mark', () => {
     expect([...browser.cookies.keys()].filter((name) => name.includes('device'))).toHaveLength(1)
   })
 
-  test('that is changed, of another account or of another server is none', async () => {
+  test('a device token that is modified, of another account or of another server is not accepted', async () => {
     const { besiege, signIn, desk, browserAt } = await installation()
     await desk.request('/api/register', json('POST', EVE))
     const eve = browserAt(OFFICE)
@@ -219,7 +219,7 @@ describe('a second factor', () => {
   })
 })
 
-test('strangers who ask for links do not use up those of a known device', async () => {
+test('reset links requested by strangers do not count against a known device', async () => {
   await using test = await mailingPlatform()
   await test.web.request('/api/register', json('POST', ADA))
   const from = (address: string) => openBrowser(test.api('web', { address }))
@@ -240,7 +240,7 @@ test('strangers who ask for links do not use up those of a known device', async 
   expect(await ask(desk)).toBe(15)
 })
 
-test('a thief of one session who guesses the password there does not keep the owner from changing it in another', async () => {
+test('password guesses in a stolen session do not stop the owner from changing the password in another', async () => {
   const { desk, browserAt, signIn } = await installation()
   const stolen = browserAt('203.0.113.66')
   await signIn(stolen)
@@ -265,7 +265,7 @@ test('a key has ten guesses at the password, whatever cookies it makes up', asyn
   expect(platform.db.select({ email: users.email }).from(users).all()).toEqual([{ email: ADA.email }])
 })
 
-test('the database holds no mark, and what signs it is not made from what is there', async () => {
+test('the database contains neither a device token nor the key that signs it', async () => {
   const { desk, platform, besiege, signIn, browserAt, clock } = await installation()
   const [name = '', mark = ''] = [...desk.cookies].find(([cookie]) => cookie.startsWith('service-device-')) ?? []
   for (const part of mark.split('.')) expect(dumpTables(platform.db)).not.toContain(part)

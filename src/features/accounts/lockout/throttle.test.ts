@@ -58,7 +58,7 @@ test('an attempt that one counter refuses is taken from none', async () => {
   expect(counters.counts()).toEqual({ a: 3 })
 })
 
-test('what is given back may be taken again, and never more than was taken', async () => {
+test('returned attempts can be taken again, but never more than were taken', async () => {
   using counters = openCounters(':memory:')
   const { take, deps, counts } = counters
   await take(A)
@@ -81,7 +81,7 @@ test('a restart forgives nothing', async () => {
   await expect(counters.take(A)).rejects.toMatchObject({ kind: 'limited', extra: { retryAfter: '60' } })
 })
 
-test('the job forgets counters whose window is over and no others', async () => {
+test('the job deletes only counters whose window has ended', async () => {
   using counters = openCounters(':memory:')
   const { take, clock, deps, counts } = counters
   await take(A)

@@ -12,7 +12,7 @@ test.each(NAMES)('%s: text and HTML carry the same link, and nothing else to cli
   expect(html).not.toContain('<img')
 })
 
-test('what a link is made of is escaped in HTML', () => {
+test('the parts of a link are escaped in HTML', () => {
   const { html } = composeMail('reset-password', 'ada@example.com', {
     appUrl: 'https://stead.example/"><script>alert(1)</script>',
     token: '"&<',

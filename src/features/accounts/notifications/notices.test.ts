@@ -86,7 +86,7 @@ describe('POST /api/notices/channels', () => {
     expect(JSON.stringify(test.platform.db.select().from(noticeChannels).all())).not.toContain('secret')
   })
 
-  test('400 with what the service said when the first message does not get through, and nothing is kept', async () => {
+  test('400 with the service’s error when the first message fails; nothing is stored', async () => {
     await using test = await installation()
     test.receiver.failWith({ status: 401, body: { ok: false, description: 'Unauthorized' } })
     const refused = await test.call('POST', '/channels', { kind: 'telegram', botToken: TOKEN, chatId: '42' })
@@ -102,7 +102,7 @@ describe('POST /api/notices/channels', () => {
     expect(test.receiver.deliveries).toEqual([])
   })
 
-  test('400 for a kind that is none and a token that is none', async () => {
+  test('400 for an unknown kind and an invalid token', async () => {
     await using test = await installation()
     for (const body of [
       { kind: 'pigeon' },
@@ -218,7 +218,7 @@ describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels
 })
 
 describe('notices to owners', () => {
-  test('by mail without being asked: what needs them, with the address of its page and nothing that a name could forge', async () => {
+  test('by mail by default when action is needed, with the page’s URL and without forgeable names', async () => {
     await using test = await installation()
     await test.sendNotice('approval_wanted', 'It wants to use delete_file.')
     const mail = await test.arrival('ada@example.com', 'needs your approval')
@@ -248,7 +248,7 @@ describe('notices to owners', () => {
     expect(notices[1]?.endedAt).not.toBeNull()
   })
 
-  test('after quiet hours, and not at all of what ended meanwhile', async () => {
+  test('after quiet hours, unless the problem ended in the meantime', async () => {
     await using test = await installation()
     await join(test, { kind: 'discord', url: test.receiver.url })
     const quietHours = { from: '11:00', to: '13:00', timeZone: 'UTC' }
@@ -293,7 +293,7 @@ describe('notices to owners', () => {
     expect(test.platform.db.select().from(notices).all()).toEqual([])
   })
 
-  test('by a receiver that was away, once it is back, and by others meanwhile', async () => {
+  test('by a receiver after its outage, without delaying others', async () => {
     await using test = await installation()
     await join(test, { kind: 'discord', url: `${test.receiver.url}/one` })
     await using other = await startReceiver()
@@ -309,7 +309,7 @@ describe('notices to owners', () => {
   })
 })
 
-test('PUT /api/notices/settings: 200 keeps what is left out, 400 for times and zones that are none', async () => {
+test('PUT /api/notices/settings: 200 keeps omitted fields, 400 for invalid times and zones', async () => {
   await using test = await installation()
   const quietHours = { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' }
   await read(NoticeSettings, test.call('PUT', '/settings', { quietHours, mailKinds: ['down'] }))

@@ -43,7 +43,7 @@ function openNotifying(webhook: Receiver, telegram?: Receiver) {
   })
 }
 
-test('what a receiver refuses is sent again with growing pauses, and once it was taken no more', async () => {
+test('a rejected notification is retried with growing delays until it is accepted', async () => {
   await using webhook = await startReceiver()
   webhook.failWith(500, 'reset', 404)
   const { platform, clock } = openNotifying(webhook)
@@ -110,7 +110,7 @@ test('a receiver that is away holds up one job, whatever waits; one that refuses
   expect(webhook.deliveries.at(-1)?.headers['webhook-id']).toBe('wdg_2')
 })
 
-test('a redirect is not followed, and what a receiver says is not read', async () => {
+test('redirects are not followed, and the receiver’s body is not read', async () => {
   await using elsewhere = await startReceiver()
   let sentBytes = 0
   const receiver = Bun.serve({

@@ -34,7 +34,7 @@ test('hashes of other parameters and algorithms match and are outdated', async (
   expect(passwords.isOutdated(await passwords.hash(password))).toBe(false)
 })
 
-test('32 wait for a hasher, the next are refused at once, and those who waited are served', async () => {
+test('up to 32 requests wait for a hasher and are served; further ones are rejected at once', async () => {
   const { verify } = createPasswords(2, PASSWORD_COST)
   const all = await Promise.allSettled(Array.from({ length: 50 }, () => verify('x', null)))
   expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(34)

@@ -66,7 +66,7 @@ test('a mailed link lets its reader choose a password; all sessions end and the 
   expect(test.platform.db.select().from(users).get()?.emailVerifiedAt).toEqual(test.clock.now())
 })
 
-test('POST /api/auth/reset-password: the account’s keys end when that is asked for, and stay otherwise', async () => {
+test('POST /api/auth/reset-password: deletes the account’s keys only on request', async () => {
   await using test = await mailingPlatform()
   await test.signUp(ADA.email, ADA.password)
   const { id = '' } = test.platform.db.select().from(users).get() ?? {}

@@ -26,12 +26,12 @@ test('the tiers of the web have limits of their own', () => {
   expect(WEB_AGENT_LIMITS).toEqual({ starter: 1, pro: 3, enterprise: 100 })
 })
 
-test.each(PLAN_NAMES)('%s is a plan', (name) => {
+test.each(PLAN_NAMES)('findPlan returns the plan %s', (name) => {
   expect(findPlan(db, name)).toBe(PLANS[name])
   expect(requirePlan(db, name).name).toBe(name)
 })
 
-test.each(['free', '', 'Solo', 'toString', '__proto__', null, undefined])('%p is none', (name) => {
+test.each(['free', '', 'Solo', 'toString', '__proto__', null, undefined])('findPlan returns null for %p', (name) => {
   expect(findPlan(db, name)).toBeNull()
 })
 

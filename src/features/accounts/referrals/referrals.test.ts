@@ -73,7 +73,7 @@ test('PATCH /api/admin/users/:id: an address that an administrator calls proved 
   expect(creditsOfAll(platform)).toEqual({ 'root@example.com': 10, 'bo@example.com': 10 })
 })
 
-test('creditReferral credits ten referrals of a referrer a month, and goes on in the next', async () => {
+test('creditReferral credits at most ten referrals per month and continues in the next month', async () => {
   const { platform, signIn, clock } = testPlatform()
   const ada = await signIn('ada@example.com')
   const referred = await Promise.all(Array.from({ length: 12 }, (_, index) => signIn(`user${index}@example.com`)))

@@ -182,7 +182,7 @@ test('POST /api/auth/login: success forgets the failures of the account and no o
   ])
 })
 
-test('POST /api/auth/login: what was hashed with other parameters is hashed anew, once', async () => {
+test('POST /api/auth/login: rehashes a password once when the hash parameters have changed', async () => {
   const { login, platform } = await withAda()
   const hash = () => platform.db.select().from(users).get()?.passwordHash ?? ''
   const old = await Bun.password.hash(ADA.password, { algorithm: 'bcrypt', cost: 4 })
@@ -397,7 +397,7 @@ test('a token of GET /api/auth/csrf lets a foreign origin act for 24 hours, in i
   expect(await create(ada.cookie)).toBe(403)
 })
 
-test('an sk_ key from a foreign origin needs no token: no browser sends it by itself', async () => {
+test('an sk_ key from a foreign origin needs no CSRF token, because browsers do not send it automatically', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn('ada@example.com', 'network')
   const { key } = await read(CreatedKey, web.request('/api/keys', json('POST', { name: 'laptop' }, cookie)))

@@ -143,7 +143,7 @@ test.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])(
   },
 )
 
-test('ADMIN_EMAIL and ADMIN_PASSWORD make the owner at the first start alone, whose address counts as proved', async () => {
+test('ADMIN_EMAIL and ADMIN_PASSWORD create an administrator with a verified address at the first start only', async () => {
   const it = await newPlatform()
   const { firstAdmin } = testPlatform({
     environment: { ADMIN_EMAIL: 'Ada@Example.com', ADMIN_PASSWORD: 'correct horse' },

@@ -197,7 +197,7 @@ describe('what an event does', () => {
     expect(ada.sessionsLeft()).toBe(0)
   })
 
-  test('POST /api/security/risc: what is about Ada leaves everyone else signed in', async () => {
+  test('POST /api/security/risc: an event about Ada leaves all others signed in', async () => {
     const ada = await adaAtHome()
     const bo = await ada.signIn('bo@example.com')
     await using _jobs = startJobs(ada.platform)

@@ -76,7 +76,7 @@ test('DELETE /api/auth/sessions/:id: ending this one clears its cookie', async (
   expect(await isSignedIn(laptop)).toBe(false)
 })
 
-test('DELETE /api/auth/sessions/:id: 404 for a stranger, for a missing id and for what is no id, and nothing ends', async () => {
+test('DELETE /api/auth/sessions/:id: 404 for a stranger, a missing id and an invalid id; no session ends', async () => {
   const { login, list, end, signIn, platform } = await withAda()
   const laptop = await login('203.0.113.1', 'Laptop')
   const id = (await list(laptop))[0]?.id ?? ''

@@ -75,7 +75,7 @@ test.each([
   expect(now).toMatchObject({ email: 'ada@example.com', name: 'ada@example.com' })
 })
 
-test('PATCH /api/settings: 200 keeps what is not named, and merges notification settings', async () => {
+test('PATCH /api/settings: 200 keeps omitted fields and merges notification settings', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
   const patch = (body: unknown) => read(Settings, web.request('/api/settings', json('PATCH', body, cookie)))
@@ -128,7 +128,7 @@ test.each(['Mars/Olympus', '+02:00', '', 'x'.repeat(65), 7, null])(
   },
 )
 
-test('PATCH /api/settings: 400 when what is stored and what is sent are too many together', async () => {
+test('PATCH /api/settings: 400 when stored and sent entries together exceed the limit', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
   const patch = (prefix: string) => {
@@ -140,41 +140,38 @@ test('PATCH /api/settings: 400 when what is stored and what is sent are too many
   expect((await patch('a')).status).toBe(200)
 })
 
-test.each(['POST', 'PATCH'] as const)(
-  '%s /api/settings: no field sets what is not the user’s to set',
-  async (method) => {
-    const { web, signIn, platform } = testPlatform({ environment: { ADMIN_EMAILS: 'boss@example.com' } })
-    const { user, cookie } = await signIn()
-    const wanted: Record<keyof Omit<UserRow, 'email' | 'name' | 'notifications' | 'timeZone'>, unknown> &
-      Record<string, unknown> = {
-      id: 'usr_other',
-      passwordHash: 'x',
-      plan: 'network',
-      subscriptionStatus: 'active',
-      subscriptionId: 'sub_1',
-      credits: 1_000_000,
-      createdAt: 0,
-      updatedAt: 0,
-      emailVerifiedAt: 1,
-      referralCode: 'MINE',
-      twoFactorSecret: 'x',
-      twoFactorEnabledAt: 1,
-      twoFactorStep: 99,
-      disabledAt: 1,
-      externalSignInDisabledAt: 1,
-      isAdmin: true,
-      twoFactorEnabled: true,
-      emailVerified: true,
-      pendingEmail: 'boss@example.com',
-      role: 'admin',
-    }
-    const response = await web.request('/api/settings', json(method, wanted, cookie))
-    expect(response.status).toBe(200)
-    expect(platform.db.select().from(users).where(eq(users.id, user.id)).get()).toEqual(user)
-    const session = await web.request('/api/auth/session', { headers: cookie })
-    expect(await session.json()).toMatchObject({ user: { id: user.id, isAdmin: false } })
-  },
-)
+test.each(['POST', 'PATCH'] as const)('%s /api/settings: no field changes protected columns', async (method) => {
+  const { web, signIn, platform } = testPlatform({ environment: { ADMIN_EMAILS: 'boss@example.com' } })
+  const { user, cookie } = await signIn()
+  const wanted: Record<keyof Omit<UserRow, 'email' | 'name' | 'notifications' | 'timeZone'>, unknown> &
+    Record<string, unknown> = {
+    id: 'usr_other',
+    passwordHash: 'x',
+    plan: 'network',
+    subscriptionStatus: 'active',
+    subscriptionId: 'sub_1',
+    credits: 1_000_000,
+    createdAt: 0,
+    updatedAt: 0,
+    emailVerifiedAt: 1,
+    referralCode: 'MINE',
+    twoFactorSecret: 'x',
+    twoFactorEnabledAt: 1,
+    twoFactorStep: 99,
+    disabledAt: 1,
+    externalSignInDisabledAt: 1,
+    isAdmin: true,
+    twoFactorEnabled: true,
+    emailVerified: true,
+    pendingEmail: 'boss@example.com',
+    role: 'admin',
+  }
+  const response = await web.request('/api/settings', json(method, wanted, cookie))
+  expect(response.status).toBe(200)
+  expect(platform.db.select().from(users).where(eq(users.id, user.id)).get()).toEqual(user)
+  const session = await web.request('/api/auth/session', { headers: cookie })
+  expect(await session.json()).toMatchObject({ user: { id: user.id, isAdmin: false } })
+})
 
 test('POST /api/settings: another address takes the password, or a sign-in of the last 15 minutes; a key is neither', async () => {
   const { web, clock, platform } = testPlatform()

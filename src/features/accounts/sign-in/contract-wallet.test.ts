@@ -106,14 +106,14 @@ describe.skipIf(!hasAnvil)('D6: wallets that are contracts, on a real chain', ()
     expect(await signIn(anvil.rpcUrl, address, sign)).toEqual(INVALID_SIGNATURE)
   })
 
-  test('401 when what the factory deploys is not the wallet', async () => {
+  test('401 when the factory deploys another contract than the wallet', async () => {
     const { address } = counterfactual(OWNER.address, '0x04')
     const others = counterfactual(STRANGER.address, '0x04')
     const sign = wrap(CREATE2_FACTORY, others.factoryData, byStranger)
     expect(await signIn(anvil.rpcUrl, address, sign)).toEqual(INVALID_SIGNATURE)
   })
 
-  test('401 when the factory deploys nothing, and what it writes is forgotten', async () => {
+  test('401 when the factory deploys nothing, and its state changes are discarded', async () => {
     const factory = await anvil.deploy(WRITING_FACTORY)
     expect(await signIn(anvil.rpcUrl, OWNER.address, wrap(factory, '0x', byStranger))).toEqual(INVALID_SIGNATURE)
     expect(BigInt((await anvil.storageAt(factory, '0x0')) ?? '0x0')).toBe(0n)
@@ -140,7 +140,7 @@ describe.skipIf(!hasAnvil)('D6: wallets that are contracts, on a real chain', ()
     expect((await signIn(mainnet.rpcUrl, OWNER.address, byOwner))[0]).toBe(200)
   })
 
-  test('500 after the chain went away, and 200 for a plain account all the same', async () => {
+  test('500 when the chain is unreachable, but 200 for a plain account', async () => {
     await using chain = await startAnvil(BASE)
     const there = await chain.deploy(ownedBy(OWNER.address))
     await chain.stop()

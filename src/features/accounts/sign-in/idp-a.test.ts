@@ -96,7 +96,7 @@ test.each(['idp-a', 'idp-b'])('GET /api/auth/%s: 302 to /login when it is not co
   }
 })
 
-test('GET /api/auth/providers: 200 with what is set up', async () => {
+test('GET /api/auth/providers: 200 with the configured providers', async () => {
   const none = await testPlatform().web.request('/api/auth/providers')
   expect(await none.json()).toEqual({ idpA: false, idpB: false, wallet: true, siweChainId: 8453, links: 'to-log' })
   const both = testPlatform({

@@ -141,7 +141,7 @@ test('POST /api/auth/two-factor: nine at once with one code are one session', as
   expect(countRows(it.platform.db).sessions).toBe(before + 1)
 })
 
-test('POST /api/auth/two-factor: 401 for an account that was disabled meanwhile', async () => {
+test('POST /api/auth/two-factor: 401 for an account that was disabled in the meantime', async () => {
   const it = await withTwoFactor()
   await it.turnOn()
   await it.signIn()

@@ -114,7 +114,7 @@ describe('POST /api/auth/social-id/verify', () => {
     expect([response.status, await response.json()]).toEqual([401, { error: 'Invalid identity token' }])
   })
 
-  test('401 without a token, 400 for an address that is none', async () => {
+  test('401 without a token, 400 for an invalid address', async () => {
     const { post } = configured()
     for (const body of [{}, { fidToken: '' }, { fidToken: 7 }]) {
       const response = await post(VERIFY, body)
@@ -241,7 +241,7 @@ describe('token gating', () => {
     expect(chain.reads() - before).toBe(2)
   })
 
-  test('503 while the chain cannot be asked, also for one who had access', async () => {
+  test('503 while the chain is unreachable, also for a user who had access', async () => {
     const { post, web, clock } = configured()
     chain.hold(10n ** 18n)
     expect(await (await post(GATE, { fid: 7, address: ADDRESS })).json()).toMatchObject({ hasAccess: true })

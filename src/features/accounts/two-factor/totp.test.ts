@@ -36,7 +36,7 @@ test('a code is of the step it was made in, and found at most one step later or 
   )
 })
 
-test.each(['', '12345', '1234567', 'abcdef', '-12345', '１２３４５６'])('%j is no code', (code) => {
+test.each(['', '12345', '1234567', 'abcdef', '-12345', '１２３４５６'])('%j is not a valid code', (code) => {
   expect(findTotpStep(RFC_SECRET, code, new Date(59_000))).toBeNull()
 })
 

@@ -79,7 +79,7 @@ test.each<[number, unknown, object]>([
   expect(platform.db.select().from(users).all()).toHaveLength(1)
 })
 
-test('POST /api/admin/users: 401 without a session, 403 for a user who is no administrator', async () => {
+test('POST /api/admin/users: 401 without a session, 403 for a user who is not an administrator', async () => {
   const { create, signIn } = await installation()
   const ada = await signIn('ada@example.com')
   expect((await create({ email: EVE }, {})).status).toBe(401)

@@ -107,7 +107,7 @@ test('PUT /api/admin/backups: 400 with the reason when the location is not writa
   expect(existsSync(to)).toBeFalse()
 })
 
-test('PUT /api/admin/backups: 401 without a session, 403 for a user who is no administrator', async () => {
+test('PUT /api/admin/backups: 401 without a session, 403 for a user who is not an administrator', async () => {
   const { put, signIn } = await openAdmin()
   expect((await put({ keep: '3d' }, {})).status).toBe(401)
   expect((await put({ keep: '3d' }, (await signIn('ada@example.com')).cookie)).status).toBe(403)

@@ -68,7 +68,7 @@ test.each(['?level=loud', '?limit=501', '?limit=0', '?before=x'])('GET /api/admi
   expect((await get(query)).status).toBe(400)
 })
 
-test('GET /api/admin/logs: 401 without a session, 403 for a user who is no administrator', async () => {
+test('GET /api/admin/logs: 401 without a session, 403 for a user who is not an administrator', async () => {
   const { get, signIn } = await withLog()
   expect((await get('', {})).status).toBe(401)
   expect((await get('', (await signIn('ada@example.com')).cookie)).status).toBe(403)

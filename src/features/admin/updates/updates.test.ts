@@ -57,7 +57,7 @@ test.each<[string, () => Response, string]>([
   ['no version', () => Response.json({ version: 'newest' }), 'the feed does not name a version'],
   ['a link that is no web address', () => Response.json({ version: '9.9.9', url: 'javascript:alert(1)' }), 'version'],
 ])(
-  'GET /api/admin/update: 200 with the reason when the feed answers %s; what was known stays',
+  'GET /api/admin/update: 200 with the reason when the feed answers %s; the last known version stays',
   async (_what, bad, error) => {
     let answer = () => Response.json({ version: '999.0.0' })
     await using test = await withFeed(() => answer())
@@ -71,7 +71,7 @@ test.each<[string, () => Response, string]>([
   },
 )
 
-test('GET /api/admin/update: 401 without a session, 403 for a user who is no administrator', async () => {
+test('GET /api/admin/update: 401 without a session, 403 for a user who is not an administrator', async () => {
   await using test = await withFeed(() => Response.json({}))
   expect((await test.get({})).status).toBe(401)
   expect((await test.get((await test.signIn('ada@example.com')).cookie)).status).toBe(403)

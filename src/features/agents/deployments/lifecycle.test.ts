@@ -225,7 +225,7 @@ test('GET /api/agents/:id/token: 200 with the gateway token, on both APIs', asyn
   expect(await opened(bearer('gw_wrong'))).toBe(401)
 })
 
-test('GET /api/agents/:id/stats: 200 with null for what is not measured', async () => {
+test('GET /api/agents/:id/stats: 200 with null for unmeasured values', async () => {
   await using provider = await startProvider()
   await using server = await startServer({ OPENROUTER_API_KEY: 'sk-or-any', OPENROUTER_BASE_URL: provider.baseUrl })
   const person = await signUp(server.urls.web)

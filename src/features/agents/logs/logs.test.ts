@@ -64,7 +64,7 @@ async function listen(
 }
 
 for (const [api, openListener] of API_NAMES) {
-  test(`GET /api/logs/:agentId/stream (${api}): connected, what was said, what is said, and the end, with ids`, async () => {
+  test(`GET /api/logs/:agentId/stream (${api}): sends connected, stored lines, new lines and the end, with ids`, async () => {
     const world = await withAgent()
     await world.say('one', 'two\ndata: forged\n\nevent: line')
     const client = await listen(world, api, openListener(world))
@@ -89,7 +89,7 @@ for (const [api, openListener] of API_NAMES) {
     await client.ended
   })
 
-  test(`GET /api/logs/:agentId/stream (${api}): Last-Event-ID goes on after that line, without one the last 500 come`, async () => {
+  test(`GET /api/logs/:agentId/stream (${api}): continues after Last-Event-ID, or starts with the last 500 lines`, async () => {
     const world = await withAgent()
     await world.say(...Array.from({ length: 700 }, (_, index) => `line ${index + 1}`))
     const first = await listen(world, api, openListener(world))
@@ -127,7 +127,7 @@ for (const [api, openListener] of API_NAMES) {
     expect([refused.status, await refused.json()]).toEqual([400, { error: 'detail must be true or false' }])
   })
 
-  test(`GET /api/logs/:agentId/history (${api}): the last 500 lines, and who follows`, async () => {
+  test(`GET /api/logs/:agentId/history (${api}): 200 with the last 500 lines and the number of followers`, async () => {
     const world = await withAgent()
     const get = (query = '') => world[api].request(`/api/logs/ada-1/history${query}`, { headers: openListener(world) })
     expect(await (await get()).json()).toEqual({ agentId: 'ada-1', lines: [], streaming: false, clients: 0 })
@@ -175,7 +175,7 @@ for (const [api, openListener] of API_NAMES) {
     expect(await response.json()).toEqual({ error })
   })
 
-  test(`POST /api/logs/:agentId/stop (${api}): ends every stream of the agent and of no other, and the log goes on`, async () => {
+  test(`POST /api/logs/:agentId/stop (${api}): ends all streams of the agent only; the log continues`, async () => {
     const world = await withAgent()
     const kind = { name: 'Bo', model: 'm', plan: 'solo', aiProvider: 'openrouter', status: 'running' } as const
     await write(world.platform.db, (tx) =>

@@ -99,7 +99,7 @@ test('GET /api/agents/:id: 200 with the detail itself', async () => {
   })
 })
 
-test('PUT /api/agents/:id: 200 changes what is named and keeps the rest', async () => {
+test('PUT /api/agents/:id: 200 changes the given fields and keeps the rest', async () => {
   const { backend, headersFor, ada, ids } = await withAgents()
   const put = (body: unknown) => backend.request(`/api/agents/${ids.ada}`, json('PUT', body, headersFor(ada)))
   expect(await (await put({ plan: 'label' })).json()).toEqual({

@@ -52,7 +52,7 @@ function lastPrompt(): unknown[] {
     .map((line) => line.content)
 }
 
-test('POST /api/agent chat: 200 with the real agent’s reply, in the session that goes on', async () => {
+test('POST /api/agent chat: 200 with the real agent’s reply, in the current session', async () => {
   const first = await ada.post('/api/agent', { message: '  Hello  ' })
   expect(first.status).toBe(200)
   const reply = await read(Reply, first)

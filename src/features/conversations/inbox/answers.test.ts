@@ -80,7 +80,7 @@ const sentMails = ({ server }: { server: { received: unknown[] } }, count: numbe
 const header = (raw: string, name: string) =>
   new RegExp(`^${name}: (.*(?:\\r\\n[ \\t].*)*)`, 'im').exec(raw)?.[1]?.replace(/\r\n\s+/g, ' ')
 
-test('POST /api/webhooks/email: an agent whose mail is on answers in the thread, as an automatic answer whose bounces go to the operator', async () => {
+test('POST /api/webhooks/email: an agent with mail replies in the thread, marked as an automatic reply; bounces go to the operator', async () => {
   await using installation = await open()
   expect((await installation.turn(true)).status).toBe(200)
   const headers = { 'Message-ID': '<two@example.com>', References: '<one@example.com> <answer@agents.example>' }

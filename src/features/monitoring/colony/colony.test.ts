@@ -40,7 +40,7 @@ async function withColony() {
   return { ...test, ada, eve, one, two, get, call }
 }
 
-test('GET /api/colony/status: 200 with the own agents, and `degraded` lists what is not known', async () => {
+test('GET /api/colony/status: 200 with the caller’s agents; `degraded` lists unknown fields', async () => {
   const { get, one, two, clock } = await withColony()
   const response = await get('')
   expect(response.status).toBe(200)

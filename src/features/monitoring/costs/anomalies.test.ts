@@ -66,7 +66,7 @@ test('GET /api/usage/anomalies: 200 without an anomaly for a new agent and for c
   expect(await quiet.report()).toMatchObject({ anomalies: [] })
 })
 
-test('GET /api/usage/anomalies: 200 with the cost of hours in which nobody wrote to the agent', async () => {
+test('GET /api/usage/anomalies: 200 with the cost of hours without messages to the agent', async () => {
   const test = await owner()
   await test.write(5)
   await test.spend(5, 1)

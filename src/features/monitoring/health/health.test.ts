@@ -18,7 +18,7 @@ function fakeRuntime(isUp: boolean): Runtime {
   return { ...createNoRuntime('process', 'Nothing runs here'), isAvailable: async () => isUp }
 }
 
-test('GET /api/health: 200 with what the machine does, for everybody', async () => {
+test('GET /api/health: 200 with the state of the machine, without authentication', async () => {
   const { web, clock } = testPlatform()
   const response = await web.request('/api/health')
   expect(response.status).toBe(200)

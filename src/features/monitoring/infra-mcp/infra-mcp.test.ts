@@ -16,7 +16,7 @@ function installation() {
   }
 }
 
-test('GET /api/infra-mcp/health: 200 with what it is and where it is from', async () => {
+test('GET /api/infra-mcp/health: 200 with name and origin of the server', async () => {
   const { get, clock } = installation()
   const response = await get('health')
   expect(response.status).toBe(200)

@@ -78,7 +78,7 @@ test('/mcp: tool error when the key lacks the scope, a call of the agent when it
   expect((await unlimited.use('list_agents')).isError).toBe(false)
 })
 
-test('POST /mcp: 429 for talk_to_agent beyond what the chat allows in a minute; other tools go on', async () => {
+test('POST /mcp: 429 for talk_to_agent beyond the chat’s rate limit; other tools keep working', async () => {
   await using platform = await open({ RATE_LIMIT_CHAT: '2' })
   await using mcp = await platform.connect(await platform.makeKey())
   const talk = { agentId: platform.agent.id, message: 'Hi' }
@@ -136,7 +136,7 @@ test('/mcp: 401 for a key that is revoked while its message comes, whatever it w
   expect(response.status).toBe(401)
 })
 
-test('/mcp: 401 without a key and with a wrong one, 405 for GET and DELETE, and what is no message is refused', async () => {
+test('/mcp: 401 without a key and with a wrong one, 405 for GET and DELETE, and an error for an invalid message', async () => {
   await using platform = await open()
   const ask = async (method: string, key: string | null, body?: string) => {
     const headers = {

@@ -63,7 +63,7 @@ async function withHistory() {
   return { ...test, eve, historyOf }
 }
 
-test('GET /api/agents/:id/metrics: an hour by minutes and five of them, from what was measured and said itself', async () => {
+test('GET /api/agents/:id/metrics: an hour in steps of one and five minutes, from samples, messages and calls', async () => {
   const { historyOf } = await withHistory()
   const history = await read(AgentHistory, historyOf('?range=1h'))
   expect([history.loadSeconds, history.useSeconds, history.load.length, history.use.length]).toEqual([60, 300, 60, 12])

@@ -153,7 +153,7 @@ test('an agent that is down has no CPU and no memory, and one that cannot be ask
   expect((await overview()).uptime.averageAgentUptime).toBe(75)
 })
 
-test('GET /api/metrics/:userId/performance: the latest samples and the calls of the last 24 h; what is not known is null', async () => {
+test('GET /api/metrics/:userId/performance: the latest samples and the calls of the last 24 h; unknown values are null', async () => {
   const { platform, clock, use, ada, add, sample, performance } = await measured()
   await add('ada-1', ada.user.id)
   await add('ada-2', ada.user.id)
@@ -181,7 +181,7 @@ test('GET /api/metrics/:userId/performance: the latest samples and the calls of 
   expect(await performance()).toMatchObject({ cpu: null, memory: null, errorRate: 25 })
 })
 
-test('GET /api/metrics/:userId/summary: zeros for a user without any record, and `degraded` lists what is not known', async () => {
+test('GET /api/metrics/:userId/summary: zeros for a user without records; `degraded` lists unknown fields', async () => {
   const { backend, ada } = await measured()
   const response = await backend.request(`/api/metrics/${ada.user.id}/summary`, { headers: OPERATOR })
   expect(response.status).toBe(200)
@@ -343,7 +343,7 @@ test('GET /api/metrics: everything from real rows of one’s own', async () => {
   expect(metrics.storage.percentUsed).toBeCloseTo((metrics.storage.used / metrics.storage.total) * 100, 0)
 })
 
-test('GET /api/metrics: a user without anything gets zeros that are true, and null for what was never measured', async () => {
+test('GET /api/metrics: a user without agents gets zeros for counts and null for unmeasured values', async () => {
   const { web, overview } = await measured()
   const metrics = await overview()
   expect(metrics).toMatchObject({

@@ -59,7 +59,7 @@ test('GET /api/mission-control/fleet/*: 200 with empty bodies without a session'
   expect(await readFrom('bookings')).toEqual({ bookings: [] })
 })
 
-test('GET /api/mission-control/fleet/graph: own agents at places that stay, with what is known of them and nothing else', async () => {
+test('GET /api/mission-control/fleet/graph: the caller’s agents at stable positions, with known values only', async () => {
   const { ada, eve, add, get, platform, clock } = await withPeople()
   const one = await add(ada.user.id, 'One')
   await write(platform.db, (tx) => tx.update(agents).set({ startedAt: clock.now() }).run())

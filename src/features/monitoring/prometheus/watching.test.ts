@@ -114,7 +114,7 @@ test('GET /metrics: agents and jobs by state follow every change, and no row is 
   expect((await scrape(platform)).value('stead_jobs', { state: 'queued' })).toBe(0)
 })
 
-test('GET /metrics: tokens and money are the exact sums of what was booked', async () => {
+test('GET /metrics: tokens and cost equal the recorded usage exactly', async () => {
   const platform = openPlatform()
   const { db } = platform.platform.accounts
   const day = { userId: 'user_1', agentId: 'agent_1', model: 'm', provider: 'openai', day: '2026-01-01' }

@@ -190,7 +190,7 @@ test('POST /api/webhooks/stripe: a subscription gives the plan of its price, and
   expect(lines).toMatchObject([{ actor: 'cards', action: 'account.change', detail: { plan: ['free', 'collective'] } }])
 })
 
-test('POST /api/webhooks/stripe: what is not signed, tampered with, signed with another key or old gives nothing', async () => {
+test('POST /api/webhooks/stripe: an unsigned, modified, foreign or old event has no effect', async () => {
   await using it = await installation()
   const event = it.event('customer.subscription.created', it.subscription())
   const refused = [
@@ -338,7 +338,7 @@ test('POST /api/webhooks/stripe: an older update changes nothing, one of the sam
   expect(it.row()).toMatchObject({ plan: 'network' })
 })
 
-test('a payment that fails: the plan goes on for the grace, then stops, and comes back with the payment; each with one mail', async () => {
+test('a failed payment: the plan continues for the grace period, then pauses, and resumes with the payment; one mail each', async () => {
   await using it = await installation()
   const sendStatus = (status: string) => it.send(it.event('customer.subscription.updated', it.subscription({ status })))
   await sendStatus('active')
@@ -418,7 +418,7 @@ test('POST /api/billing: portal, cancel, restore and change ask the card service
   expect((await it.web.request('/api/billing', stranger)).status).toBe(404)
 })
 
-test('POST /api/billing: buy-credits and create-checkout give the page and the price; 400 for what is not sold', async () => {
+test('POST /api/billing: buy-credits and create-checkout return the checkout page and price; 400 for unknown products', async () => {
   await using it = await installation()
   expect(await (await it.bill({ action: 'buy-credits', pack: '50' })).json()).toEqual({
     success: true,
@@ -506,7 +506,7 @@ test('invoice.paid: revenue in the ledger and GET /api/receipts/:id, once, also 
   expect((await it.web.request('/api/receipts')).status).toBe(401)
 })
 
-test('POST /api/webhooks/stripe: of two paid plans the cheaper one is ended and credited with one mail; the dearer goes on', async () => {
+test('POST /api/webhooks/stripe: of two paid plans the cheaper one is cancelled and credited with one mail', async () => {
   await using it = await installation()
   it.stripe.customers.set('sub_2', 'cus_2')
   await it.send(it.event('customer.subscription.created', it.subscription({}, 6900)))
@@ -552,7 +552,7 @@ test('POST /api/webhooks/stripe: of two paid plans the cheaper one is ended and 
   expect(it.mails()).toEqual(['duplicate-subscription'])
 })
 
-test('POST /api/webhooks/stripe: of two equal plans the newer goes on; one that is ending, and storage, are left alone', async () => {
+test('POST /api/webhooks/stripe: of two equal plans the older one is cancelled; ending subscriptions and storage stay', async () => {
   await using it = await installation()
   const asked = () =>
     it.db
@@ -575,7 +575,7 @@ test('POST /api/webhooks/stripe: of two equal plans the newer goes on; one that 
   expect(it.stripe.calls.filter(({ path }) => path.includes('balance'))).toEqual([])
 })
 
-test('DELETE account: what is subscribed is ended at the card service', async () => {
+test('DELETE account: cancels subscriptions at the card service', async () => {
   await using it = await installation()
   await it.send(it.event('customer.subscription.created', it.subscription()))
   const { deleteAccount } = await import('../../admin/personal-data/delete-account.ts')

@@ -89,7 +89,7 @@ describe.skipIf(!hasAnvil)('payments for clones, in the books', () => {
   const pay = (amount: bigint) =>
     chain.call({ to: TOKEN, abi: ABI, functionName: 'transfer', args: [TREASURY, amount] })
 
-  test('what was paid for a clone is booked once as a sale, and is final after twelve blocks', async () => {
+  test('a clone payment is posted once as a sale and is final after twelve blocks', async () => {
     const { clone, sales, payment, look, flags, causes } = await openTestPlatform(chain.rpcUrl)
     const hash = await pay(2_500_000n)
     const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await clone(hash)).status))

@@ -39,7 +39,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     return { ...paying, seller, call, rows, held, [Symbol.asyncDispose]: seller[Symbol.asyncDispose] }
   }
 
-  test('POST /api/wallet/fetch: pays what is asked, once, and gives the answer with its transaction', async () => {
+  test('POST /api/wallet/fetch: pays the requested price once and returns the response with the transaction', async () => {
     await using it = await openTestPlatform()
     const { response, payment } = await read(PaidCallResult, it.call({ method: 'POST', body: '{"q":1}' }))
     expect(response).toMatchObject({ status: 200, body: '{"report":"paid"}' })
@@ -49,7 +49,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     expect([it.seller.requests, it.seller.shown.length]).toEqual([2, 1])
   })
 
-  test('what is free costs nothing and leaves no payment', async () => {
+  test('a free resource creates no payment', async () => {
     await using it = await openTestPlatform()
     it.seller.behaviour = 'is free'
     const answer = await read(PaidCallResult, it.call())
@@ -70,7 +70,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     ['a fraction', { amount: '0.25' }],
     ['an amount beyond every number', { amount: '9'.repeat(40) }],
     ['nobody', { payTo: 'vitalik.eth' }],
-  ])('a seller who asks for %s: 402, and nothing is signed', async (_what, demand) => {
+  ])('a seller that requests %s: 402 without a signature', async (_what, demand) => {
     await using it = await openTestPlatform()
     it.seller.demand = demand
     const answer = await it.call()
@@ -91,7 +91,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     },
   )
 
-  test('a seller who takes and does not answer: 504 unknown, and the chain says that it succeeded', async () => {
+  test('a seller that settles but does not respond: 504 with status unknown, then succeeded from the chain', async () => {
     await using it = await openTestPlatform()
     it.seller.behaviour = 'takes, then cut'
     const answer = await it.call()
@@ -104,7 +104,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test.each(['asks again without taking', 'says that it took, and did not'] as const)(
-    'a seller who %s: unknown until what was signed is over, then failed; taken meanwhile, succeeded',
+    'a seller that %s: unknown until the signature expires, then failed; succeeded if it was settled before',
     async (behaviour) => {
       for (const takesLater of [false, true]) {
         // The test moves the clock of this chain.
@@ -254,7 +254,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     expect((await it.backend.request('/v1/paid-fetch', cheap)).status).toBe(402)
   })
 
-  test('what a caller may not do: payment headers of their own, private addresses, too much; a stranger 404', async () => {
+  test('rejects payment headers of the caller, private addresses and amounts over the limit; 404 for a stranger', async () => {
     await using it = await openTestPlatform()
     const statusOf = async (body: object) => (await it.call(body)).status
     expect(await statusOf({ headers: { 'payment-signature': 'x' } })).toBe(400)

@@ -157,7 +157,7 @@ test('POST /api/v1/gateway: work that fails is paid back to the credits, and say
   expect(checkLedger(it.db).faults).toEqual([])
 })
 
-test('what was paid for work that a crash cut off comes back', async () => {
+test('a payment for work that a crash interrupted is refunded', async () => {
   await using it = await installation()
   const deps = it.platform
   const work = { plugin: 'summarize', what: 'Summary', userId: it.user.id, requestHash: 'one', once: ONCE }
@@ -184,7 +184,7 @@ test('POST /api/v1/gateway with an Idempotency-Key: 200 at once are paid and wor
   expect(checkLedger(it.db).faults).toEqual([])
 }, 300_000)
 
-test('POST /api/v1/gateway with an Idempotency-Key: too little is asked for again, and paid when it is there', async () => {
+test('POST /api/v1/gateway with an Idempotency-Key: 402 while the balance is too low, and paid once it suffices', async () => {
   await using it = await installation({}, 0)
   const keyed = { ...it.cookie, 'idempotency-key': 'one' }
   expect((await it.send(it.readable, keyed)).status).toBe(402)
@@ -207,7 +207,7 @@ test('POST /api/v1/gateway with an Idempotency-Key: work that failed was paid ba
   expect(checkLedger(it.db).faults).toEqual([])
 })
 
-test('POST /api/v1/gateway with an Idempotency-Key: killed in the middle of the work, it goes on without paying again', async () => {
+test('POST /api/v1/gateway with an Idempotency-Key: after a crash during the work, a retry continues without a second payment', async () => {
   await using it = await installation()
   const earned = () => readBalance(it.db, platformAccount('sales', 'USD'))
   const keyed = { ...it.cookie, 'idempotency-key': 'one' }
@@ -357,7 +357,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
     })
   })
 
-  test('the mppx client pays and gets what it paid for', async () => {
+  test('the mppx client pays and gets the response', async () => {
     await using it = await openTestPlatform()
     const before = await held()
     const authorization = { name: 'USD Coin', version: '2' }
@@ -382,7 +382,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
     expect(checkLedger(it.db).faults).toEqual([])
   })
 
-  test('the x402 client pays and gets what it paid for; the same signature pays once, 200 at a time', async () => {
+  test('the x402 client pays and gets the response; 200 concurrent requests with one signature pay once', async () => {
     await using it = await openTestPlatform()
     const before = await held()
     let signed: Headers | undefined

@@ -152,7 +152,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     await expectOnce(it, 'served')
   })
 
-  test('a client that kept its Idempotency-Key alone asks again: it gets what it paid for, and pays no second time', async () => {
+  test('a retry with only the Idempotency-Key gets the paid response without a second payment', async () => {
     await using it = await openTestPlatform()
     const key = { 'idempotency-key': crypto.randomUUID() }
     expect((await it.crashBeforeWork(key)).status).toBe(500)
@@ -186,7 +186,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     await expectOnce(it, 'served')
   })
 
-  test('the time of the signature is over: what it paid before is worked for all the same, and nothing else is', async () => {
+  test('an expired signature is only accepted for a payment that it settled before', async () => {
     await using it = await openTestPlatform()
     await using unpaid = await openTestPlatform()
     await it.crash((settler) => ({ broadcast: dieAfter(settler) }))
@@ -251,7 +251,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     expect([it.reads(), other.reads(), await it.paid()]).toEqual([1, 1, 2 * CENT])
   })
 
-  test('of 200 who show the signature of a cut off payment at once, one is served', async () => {
+  test('of 200 concurrent requests with the signature of an interrupted payment, one is served', async () => {
     await using it = await openTestPlatform()
     await it.crash((settler) => ({ broadcast: dieAfter(settler) }))
     const answers = await Promise.all(Array.from({ length: 200 }, () => it.show()))

@@ -222,7 +222,7 @@ test.each([
   expect((await create({ skillMd })).status).toBe(400)
 })
 
-test('GET /v1/skills: an agent loads what is enabled for it, and no more than the plan of its owner allows', async () => {
+test('GET /v1/skills: an agent loads its enabled skills, up to the limit of its owner’s plan', async () => {
   const { install, enable, create, loaded, backend, platform, user } = await openTestPlatform()
   await create({ skillMd: MINE })
   for (const name of ['my-skill', 'tour-planner', 'venue-finder', 'release-planner']) await install(name)
@@ -250,7 +250,7 @@ test('POST /api/skills/:name: instructions go to a model with the input; 503 wit
   expect((await poor.use('tour-planner', { input: 'Hi' })).status).toBe(402)
 })
 
-test('POST /api/skills/event-scheduler: schedules, shows what is next, calls off; a stranger’s entry is 404', async () => {
+test('POST /api/skills/event-scheduler: schedules, lists the next and cancels; 404 for a stranger’s entry', async () => {
   const { use, clock, join } = await openTestPlatform()
   const eve = await join('eve@example.com', 'network')
   clock.set(new Date('2026-05-05T12:00:00Z'))
@@ -364,7 +364,7 @@ test('POST /api/skills/venue-finder and festival-finder: search coming events of
   expect((await use('festival-finder', { action: 'search', maxPrice: '1e2' })).status).toBe(400)
 })
 
-test('POST /api/skills/setlist-oracle: a model’s set, counted here; 502 for an answer that is none', async () => {
+test('POST /api/skills/setlist-oracle: 200 with a set from a model and its cost; 502 for an invalid answer', async () => {
   const reply =
     'Here: ```json\n{"setlist":[{"title":"A","artist":"B","minutes":6},{"title":"C","artist":"D","minutes":7}]}\n```'
   const { use } = await openTestPlatform({ providers: [modelThatSays(reply)] })

@@ -226,7 +226,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
   const paid = (recipients: Recipient[]) =>
     Promise.all(recipients.map(({ address }) => readToken(chain, USDC, address)))
 
-  test('GET …/balance: 200 with what the chain says', async () => {
+  test('GET …/balance: 200 with the balance on the chain', async () => {
     const { backend, user, wallet } = await openTestPlatform(7n)
     const response = await backend.request(`${WALLETS}/${wallet.address}/balance?userId=${user.id}`, {
       headers: OPERATOR,
@@ -258,7 +258,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
     expect(await readToken(chain, USDC, paying.wallet.address)).toBe(900n * DOLLAR)
   })
 
-  test('a split waits for money and goes on when it is there', async () => {
+  test('a split waits for the balance and continues once it suffices', async () => {
     const paying = await openTestPlatform(10n)
     const recipients = among(50, 50)
     const { splitId } = await read(QueuedSplit, ask(paying, toBody(paying, recipients, { totalAmount: '12' })))
@@ -277,7 +277,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
     expect(await paid(recipients)).toEqual([6n * DOLLAR, 6n * DOLLAR])
   })
 
-  test('the policy of the wallet is kept: what it forbids fails alone, and nothing leaves a frozen wallet', async () => {
+  test('the wallet’s policy applies: a forbidden part fails alone, and a frozen wallet sends nothing', async () => {
     const paying = await openTestPlatform()
     const { platform, wallet } = paying
     const isThis = eq(managedWallets.id, wallet.id)

@@ -144,7 +144,7 @@ test('POST /api/underground/bus/send: 401 for whatever was not signed by a walle
   expect((await post(good)).status).toBe(200)
 })
 
-test('POST /v1/bus/send: an agent whose wallet is kept here sends with its own token; 404 without a wallet, 401 without a token', async () => {
+test('POST /v1/bus/send: an agent with a managed wallet sends with its token; 404 without a wallet, 401 without a token', async () => {
   await using receiver = await startReceiver()
   const { ada, bo, backend, platform, post } = await openTestPlatform({ webhookUrl: receiver.url })
   const token = openTokens(platform.sealer, ada.agent).accessToken

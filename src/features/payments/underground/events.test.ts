@@ -141,7 +141,7 @@ test.each(bad)('POST /api/underground/events: 400 for %j', async (change, error)
   expect(await read(z.object({ error: z.string() }), response)).toEqual({ error: expect.stringContaining(error) })
 })
 
-test('GET /api/underground/events: 400 for a limit or an offset that is none', async () => {
+test('GET /api/underground/events: 400 for an invalid limit or offset', async () => {
   const { backend } = await openTestPlatform()
   for (const query of ['limit=0', 'limit=1001', 'limit=x', 'offset=-1']) {
     expect((await backend.request(`${PATH}?${query}`, { headers: OPERATOR })).status).toBe(400)

@@ -47,7 +47,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     web.request('/api/wallet/send', json('POST', { agentId, currency: 'USDC', ...body }, { ...cookie, ...headers }))
   const paid = (payee: string) => readToken(chain, USDC, payee)
 
-  test('a copy of the installation pays nothing: 503, no row, and what was ordered before stays for the original', async () => {
+  test('a standby copy pays nothing: 503 without a row, and earlier orders stay for the original', async () => {
     const paying = await openPaying(chain.rpcUrl, { isStandby: true })
     await fund(chain, USDC, paying.wallet.address, 100n * DOLLAR)
     const payee = newPayee()
@@ -127,7 +127,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(await paid(payee)).toBe(DOLLAR)
   })
 
-  test('30 payments at once follow each other, each with a nonce of its own', async () => {
+  test('30 concurrent payments are sent in order, each with its own nonce', async () => {
     const paying = await openTestPlatform()
     const payee = newPayee()
     const answers = await Promise.all(Array.from({ length: 30 }, () => send(paying, { recipient: payee, amount: 1 })))
@@ -217,7 +217,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(await paid(payee)).toBe(11n * DOLLAR)
   })
 
-  test('a frozen wallet pays nothing, not even what was ordered before', async () => {
+  test('a frozen wallet sends nothing, not even earlier orders', async () => {
     const paying = await openTestPlatform()
     const ordered = await order(paying, newPayee())
     await setPolicyOf(paying, { frozen: true })
@@ -260,7 +260,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(await paid(payee)).toBe(DOLLAR)
   })
 
-  test('only the session of its owner changes what a wallet may: a key cannot', async () => {
+  test('only the owner’s session can change the policy of a wallet, not an API key', async () => {
     const paying = await openTestPlatform()
     const made = await paying.web.request('/api/keys', json('POST', { name: 'laptop' }, paying.cookie))
     const { key } = (await made.json()) as { key: string }
@@ -334,7 +334,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(await paid(payee)).toBe(DOLLAR)
   })
 
-  test('no clear answer is unknown, 504, and settled by what the chain says; nothing is paid twice', async () => {
+  test('an unclear result is 504 with status unknown, later settled from the chain; nothing is paid twice', async () => {
     const paying = await openTestPlatform()
     const payee = newPayee()
     const ordered = await order(paying, payee)
@@ -382,7 +382,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(checkLedger(paying.platform.db).faults).toEqual([])
   })
 
-  test('after twelve blocks a payment is final: what was signed is forgotten and nothing looks at it again', async () => {
+  test('after twelve blocks a payment is final: the signed transaction is deleted and no longer checked', async () => {
     const paying = await openTestPlatform()
     const { payment } = await read(OnePayment, send(paying, { recipient: newPayee(), amount: 1 }))
     expect(getPayment(paying.platform.db, payment.id).finalAt).toBeNull()

@@ -15,7 +15,7 @@ import { managedWallets } from './tables.ts'
 const ADDRESS = /^0x[0-9a-f]{40}$/
 const NOT_CONFIGURED = { error: 'Payment in USDC is not configured: set BASE_RPC_URL', code: 'NOT_CONFIGURED' }
 
-test('POST /api/wallet create: an address whose key is sealed, once; GET /api/wallet returns it', async () => {
+test('POST /api/wallet create: creates one address with an encrypted key; GET /api/wallet returns it', async () => {
   const { web, signIn, platform } = testPlatform()
   const { cookie, user } = await signIn()
   const none = await read(WalletState, web.request('/api/wallet', { headers: cookie }))

@@ -189,7 +189,7 @@ describe("a stranger's agent", () => {
 })
 
 describe('the built-in colony', () => {
-  test('GET /api/x402: what it is and how many joined; nothing of who they are', async () => {
+  test('GET /api/x402: 200 with the description and the number of participants, without identities', async () => {
     const { web, cookie, agentId } = await openPaying(null)
     const before = await reported(web.request('/api/x402'))
     expect(before).toEqual([
@@ -213,7 +213,7 @@ describe('the built-in colony', () => {
     expect((await reported(web.request('/api/x402')))[1]).toMatchObject({ agents: 1, colonies: 1 })
   })
 
-  test('fitness and pricing come from what the agent did, and say from how much', async () => {
+  test('fitness and pricing are computed from the agent’s activity and state its amount', async () => {
     const { web, cookie, agentId, platform, user, clock } = await openPaying(null)
     const none = await read(Fitness, post(web, { action: 'fitness', agentId }, cookie))
     expect(none).toMatchObject({
@@ -248,7 +248,7 @@ describe('the built-in colony', () => {
     })
   })
 
-  test('pay: 503 that names the setting without a chain, 400 for what it cannot pay; each attempt is in the audit log', async () => {
+  test('pay: 503 naming the setting without a chain, 400 for unsupported payments; every attempt is in the audit log', async () => {
     const { web, cookie, agentId, platform } = await openPaying(null)
     const unset = await reported(post(web, { ...order, agentId }, cookie))
     expect(unset).toEqual([
@@ -314,7 +314,7 @@ describe('the built-in colony', () => {
       expect(lines).toMatchObject([{ actor: test.user.id, target: agentId, detail: { refused: expect.any(String) } }])
     })
 
-    test('one wallet pays on both chains: USDC here, pathUSD there, each with nonces of its own', async () => {
+    test('one wallet pays in USDC and in pathUSD on their chains, each with separate nonces', async () => {
       await using other = await startTokenChain(4217, PATH_USD)
       const environment = { CLONE_RPC_URL: other.rpcUrl, CLONE_TOKEN_ADDRESS: PATH_USD }
       const { web, cookie, agentId, wallet, platform } = await openPaying(chain.rpcUrl, { environment })

@@ -103,7 +103,7 @@ test('POST /api/chat with replaces: the files of the earlier message go with the
   expect(it.double.questions[2]?.message).toBe('Three')
 })
 
-test('POST /api/chat/attachments: 400 for what is neither picture, PDF nor text, 413 for what is too large, 404 for strangers', async () => {
+test('POST /api/chat/attachments: 400 for other types than image, PDF and text, 413 for a large file, 404 for a stranger', async () => {
   await using it = await openTestInstallation()
   const statuses = await Promise.all([
     it.upload('a.zip', Buffer.from('504b0304140000', 'hex')),

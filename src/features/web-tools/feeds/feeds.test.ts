@@ -47,7 +47,7 @@ function withSource(answer: (request: Request) => Response | Promise<Response>) 
 
 const gwei = (value = 7) => Response.json({ gwei: value })
 
-test('GET /api/feeds: 200 with what is configured, without the addresses of the sources', async () => {
+test('GET /api/feeds: 200 with the configured feeds, without the addresses of their sources', async () => {
   const { get, calls } = withSource(() => gwei())
   const response = await get()
   expect(response.status).toBe(200)
@@ -108,7 +108,7 @@ test('GET /api/feeds?feed=: a hundred at once make one request to the source', a
   expect(calls).toHaveLength(1)
 })
 
-test('GET /api/feeds?feed=&preview=true: 200 with the sample; 400 where there is none', async () => {
+test('GET /api/feeds?feed=&preview=true: 200 with the sample; 400 for a feed without one', async () => {
   const { get, calls } = withSource(() => gwei())
   expect(await read(Feed, get('?feed=gas&preview=true'))).toMatchObject({ feed: 'gas', data: { gwei: 7 } })
   expect(calls).toEqual(['/gas/sample'])
@@ -146,7 +146,7 @@ test('GET /api/feeds?feed=: 502 for a status that is no answer', async () => {
   expect([response.status, await response.json()]).toEqual([502, { error: 'Feed unavailable', status: 304 }])
 })
 
-test('GET /api/feeds?feed=: 402 with what the source wants', async () => {
+test('GET /api/feeds?feed=: 402 with the payment requirements of the source', async () => {
   const { get } = withSource(() => Response.json({ accepts: [{ amount: '1000' }] }, { status: 402 }))
   const response = await get('?feed=gas')
   expect(response.status).toBe(402)
@@ -168,7 +168,7 @@ test.each<[string, () => Response, string]>([
   expect([response.status, await response.json()]).toEqual([500, { error: 'Feed fetch failed', message }])
 })
 
-test('GET /api/feeds?feed=: 500 when the source is not there, and neither the answer nor the log names its address', async () => {
+test('GET /api/feeds?feed=: 500 when the source is unreachable; its address is not in the response or the log', async () => {
   const [port] = await findFreePorts(1)
   const FEEDS = JSON.stringify([{ id: 'gas', url: `http://127.0.0.1:${port}/gas?key=hidden-in-the-url` }])
   const { web, logLines } = testPlatform({ environment: { FEEDS, SUMMARIZER_ALLOW_PRIVATE: 'true' } })

@@ -101,7 +101,7 @@ test.skipIf(!hasAnvil)(
 )
 
 test.skipIf(!hasAnvil)(
-  'GET /api/radio/live: 200 for everybody, with who is on the air and never a stream key',
+  'GET /api/radio/live: 200 without authentication, with live users and without stream keys',
   async () => {
     await using test = await openTestInstallation()
     expect(await (await test.live()).json()).toEqual({ djs: [], count: 0 })
@@ -138,17 +138,14 @@ test.skipIf(!hasAnvil)(
   },
 )
 
-test.skipIf(!hasAnvil)(
-  'GET /api/radio/live: many who ask in five seconds are one request to the provider',
-  async () => {
-    await using test = await openTestInstallation()
-    await Promise.all(Array.from({ length: 50 }, () => test.live()))
-    expect(test.mux.requests).toEqual(['GET /video/v1/live-streams?limit=100&status=active'])
-    test.clock.advance(5000)
-    await test.live()
-    expect(test.mux.requests).toHaveLength(2)
-  },
-)
+test.skipIf(!hasAnvil)('GET /api/radio/live: requests within five seconds share one call to the provider', async () => {
+  await using test = await openTestInstallation()
+  await Promise.all(Array.from({ length: 50 }, () => test.live()))
+  expect(test.mux.requests).toEqual(['GET /video/v1/live-streams?limit=100&status=active'])
+  test.clock.advance(5000)
+  await test.live()
+  expect(test.mux.requests).toHaveLength(2)
+})
 
 test.skipIf(!hasAnvil)(
   'POST /api/radio/streams: 403 for a wallet that is not one’s own, and for one that holds too little',
@@ -181,16 +178,13 @@ test.skipIf(!hasAnvil).each([
   expect([response.status, await response.json()]).toEqual([400, { error }])
 })
 
-test.skipIf(!hasAnvil)(
-  'POST /api/radio/streams: 429 for the sixth stream, even when many are asked for at once',
-  async () => {
-    await using test = await openTestInstallation()
-    const answers = await Promise.all(Array.from({ length: 12 }, () => test.create()))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(5)
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(7)
-    expect(test.mux.streams.size).toBe(5)
-  },
-)
+test.skipIf(!hasAnvil)('POST /api/radio/streams: 429 for the sixth stream, also with concurrent requests', async () => {
+  await using test = await openTestInstallation()
+  const answers = await Promise.all(Array.from({ length: 12 }, () => test.create()))
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(5)
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(7)
+  expect(test.mux.streams.size).toBe(5)
+})
 
 test.skipIf(!hasAnvil).each(['status', 'html', 'wrong shape'] as const)(
   'radio: 502 when the provider answers with the fault %s, and no stream is left behind',

@@ -327,7 +327,7 @@ test('POST /api/webhooks/email: a body that nests 50,000 tags is read at once', 
   expect(performance.now() - start).toBeLessThan(atMostMs(2000))
 })
 
-test('POST /api/webhooks/email: 200 with the text of an HTML part, read in a process of its own', async () => {
+test('POST /api/webhooks/email: 200 with the text of an HTML part, parsed in a separate process', async () => {
   const test = await openTestInstallation()
   const html = '<style>p{}</style><p>Tea &amp; cake</p><a href="https://a.test">https://a.test</a><img src="x">'
   const delays: number[] = []
@@ -401,7 +401,7 @@ test('a mail waits for an agent that does not run, and is delivered when it does
   expect(double.questions).toHaveLength(1)
 })
 
-test('GET /api/inbox: 200 in pages, newest first; 404 for a stranger’s agent, whose mail she never sees; 401 without a session', async () => {
+test('GET /api/inbox: 200 in pages, newest first; 404 for a stranger’s agent; 401 without a session', async () => {
   const test = await openTestInstallation()
   for (const id of ['a', 'b', 'c']) await test.sendMail(mail(test, { subject: id }), id)
   const page = await test.inbox('?limit=2')

@@ -72,7 +72,7 @@ test('an answer completed without a platform is fetched, and not requested again
   expect(agent.platform.asked).toHaveLength(1)
 })
 
-test('the turn of an agent that was stopped meanwhile fails, and its text is kept', async () => {
+test('the turn of an agent that was stopped in the meantime fails, and its text is kept', async () => {
   const { next, state, texts, setStatus } = await withCutTurn()
   await setStatus('stopped')
   next.platform.conversations.turns.resume()

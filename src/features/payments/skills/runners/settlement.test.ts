@@ -197,7 +197,7 @@ test('POST /api/skills/booking-settlement: no money is lost when an account is d
   expect(other.ada.balance()).toBe(1000 * DOLLAR)
 })
 
-test('POST /api/skills/booking-settlement: 402 without the money, 404 for a stranger, 400 for what it does not know', async () => {
+test('POST /api/skills/booking-settlement: 402 without balance, 404 for a stranger, 400 for an unknown action', async () => {
   const { ada, bo, eve, book } = await openTestPlatform()
   await book({ guaranteeMicroUsd: 1000 * DOLLAR })
   const poor = await ada.settle('create_escrow')
