@@ -11,6 +11,7 @@ import { refuseWritesOnFullDisk } from '../features/agents/storage/disk.ts'
 import { verificationRoutes } from '../features/agents/verification/routes.ts'
 import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
 import { aiBackend } from '../features/ai/gateway/backend.ts'
+import { messagesBackend } from '../features/ai/gateway/dialects/messages-backend.ts'
 import { openAiBackend } from '../features/ai/gateway/openai-backend.ts'
 import { responsesBackend } from '../features/ai/responses/backend.ts'
 import { usageBackend } from '../features/ai/usage/backend.ts'
@@ -90,6 +91,7 @@ export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents:
   app.route('/', aiBackend(ai))
   app.route('/', openAiBackend(ai))
   app.route('/', responsesBackend(ai))
+  app.route('/', messagesBackend(ai))
   app.route('/', memoryBackend(conversations))
   app.route(
     '/',

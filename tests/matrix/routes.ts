@@ -365,6 +365,8 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /v1/responses/input_tokens backend': { status: 200, body: () => ({ model: 'local/echo', input: 'Hi' }) },
   'GET /v1/responses/:id backend': { status: 404, path: () => '/v1/responses/resp_missing' },
   'DELETE /v1/responses/:id backend': { status: 404, path: () => '/v1/responses/resp_missing' },
+  'POST /v1/messages backend': { status: 200, body: () => ({ ...QUESTION, model: 'local/echo', max_tokens: 9 }) },
+  'POST /v1/messages/count_tokens backend': { status: 200, body: () => ({ ...QUESTION, model: 'local/echo' }) },
   // The offline model makes none.
   'POST /v1/embeddings backend': { status: 400, body: () => ({ model: 'local/echo', input: 'Hi' }) },
   'POST /v1/paid-fetch backend': { status: 503, body: () => ({ url: 'http://127.0.0.1:1' }) },

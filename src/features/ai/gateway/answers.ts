@@ -1,9 +1,12 @@
 import type { Context } from 'hono'
 import type { CompletionChunk } from '../../../adapters/models/provider.ts'
+import { AppError } from '../../../core/errors.ts'
+import { AGENT_TOKEN_PREFIX } from '../../../core/ids.ts'
 import type { Log } from '../../../core/log.ts'
 import { type MicroUsd, toUsd } from '../../../core/money.ts'
 import type { BaseEnv } from '../../../http/env.ts'
 import { toAppError } from '../../../http/errors.ts'
+import { readBearer } from '../../../http/internal-key.ts'
 import { eventStream } from '../../../http/streams/sse.ts'
 import { toOpenAiError } from '../dialects/openai-error.ts'
 import type { Completed, Served } from './completions.ts'
@@ -53,6 +56,15 @@ export function streamChunks<Env extends BaseEnv>(
       await stream.write(JSON.stringify(toOpenAiError(toAppError(error))))
     }
   })
+}
+
+/** Returns the error to show. Agent runtimes disable a provider after one 402 or 403, so agents get 429 for both. */
+export function toShownError(c: Context, error: Error): AppError {
+  const known = toAppError(error)
+  const token = readBearer(c.req.header('authorization')) ?? c.req.header('x-api-key')
+  const isPlanProblem = known.kind === 'payment_required' || known.kind === 'forbidden'
+  if (!isPlanProblem || !token?.startsWith(AGENT_TOKEN_PREFIX)) return known
+  return new AppError('limited', known.message, known.extra)
 }
 
 function withModel({ json }: CompletionChunk, model: string): string {

@@ -1,21 +1,28 @@
 import { type Context, Hono } from 'hono'
+import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import { AGENT_TOKEN_PREFIX } from '../../../core/ids.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
 import { MAX_LARGE_BODY_BYTES, receiveText } from '../../../http/bodies/body.ts'
 import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
-import { logFailure, statusOf, toAppError } from '../../../http/errors.ts'
-import { readBearer } from '../../../http/internal-key.ts'
+import { logFailure, statusOf } from '../../../http/errors.ts'
 import { validate } from '../../../http/validate.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
 import { toOpenAiError } from '../dialects/openai-error.ts'
 import { ToolEventRequest } from '../usage/schemas.ts'
 import { recordToolEvents } from '../usage/tool-events.ts'
-import { setCompletedHeaders, streamChunks } from './answers.ts'
+import { setCompletedHeaders, streamChunks, toShownError } from './answers.ts'
 import { type CallerEnv, type CallerFinder, limitCaller, requireCaller } from './callers.ts'
 import { type CompleteDeps, complete, completeStreaming, embed } from './completions.ts'
+import {
+  AnthropicModel,
+  AnthropicModelList,
+  isAnthropicClient,
+  toAnthropicModel,
+  toAnthropicPage,
+} from './dialects/anthropic-models.ts'
+import { answerMessagesError } from './dialects/messages-errors.ts'
 import { requirePlainControlKeys } from './request-body.ts'
 import { findForCaller, listForCaller, type ModelRequest } from './routing.ts'
 import {
@@ -52,9 +59,12 @@ const embeddingsAnswers: Responses = {
   errors: ['payment_required', 'not_found', 'internal'],
 }
 const toolEventsAnswers: Responses = { responses: { 204: null }, errors: ['payment_required', 'limited'] }
-const modelsAnswers: Responses = { responses: { 200: OpenAiModelList }, errors: ['payment_required', 'limited'] }
+const modelsAnswers: Responses = {
+  responses: { 200: z.union([OpenAiModelList, AnthropicModelList]) },
+  errors: ['invalid', 'payment_required', 'limited'],
+}
 const modelAnswers: Responses = {
-  responses: { 200: OpenAiModel },
+  responses: { 200: z.union([OpenAiModel, AnthropicModel]) },
   errors: ['payment_required', 'not_found', 'limited'],
 }
 
@@ -64,7 +74,10 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
   const caller = requireCaller(deps.callers)
   const limit = limitCaller(() => deps.requestsPerMinute.backend)
 
-  app.onError((error, c) => answerOpenAiError(c, error, deps.log))
+  app.onError((error, c) => {
+    const answerError = isAnthropicClient(c) ? answerMessagesError : answerOpenAiError
+    return answerError(c, error, deps.log)
+  })
 
   app.post(
     '/v1/chat/completions',
@@ -151,7 +164,11 @@ function bookkeepingRoutes(
     endpoint({ summary: 'Lists the models that the key may use', tag: 'Models', ...modelsAnswers }),
     caller,
     limit,
-    (c) => c.json({ object: 'list', data: listForCaller(deps, c.var.caller).map(toOpenAiModel) }),
+    (c) => {
+      const models = listForCaller(deps, c.var.caller)
+      if (isAnthropicClient(c)) return c.json(toAnthropicPage(models, (name) => c.req.query(name)))
+      return c.json({ object: 'list', data: models.map(toOpenAiModel) } as const)
+    },
   )
 
   // Ids contain slashes, which clients send as they are or encoded.
@@ -164,7 +181,7 @@ function bookkeepingRoutes(
       const name = c.req.param('model')
       const model = findForCaller(deps, name, c.var.caller)
       if (!model) throw modelNotFound(name)
-      return c.json(toOpenAiModel(model))
+      return c.json(isAnthropicClient(c) ? toAnthropicModel(model) : toOpenAiModel(model))
     },
   )
 
@@ -210,17 +227,9 @@ export function toModelRequest({
 
 /** Responds with an error in OpenAI's form; agents get 429 for problems of plan and quota. */
 export function answerOpenAiError(c: Context<CallerEnv>, error: Error, log: Log) {
-  const known = toAppError(error)
-  const isAgent = readBearer(c.req.header('authorization'))?.startsWith(AGENT_TOKEN_PREFIX)
-  const shown = isAgent ? forAgent(known) : known
+  const shown = toShownError(c, error)
   const status = statusOf(shown.kind)
   logFailure(c, log, error, shown)
   if (typeof shown.extra.retryAfter === 'string') c.header('retry-after', shown.extra.retryAfter)
   return c.json(toOpenAiError(shown), status)
-}
-
-/** Agent runtimes disable a provider after one 402 or 403, so agents get 429 for problems of plan and quota. */
-function forAgent(error: AppError): AppError {
-  const isPlanProblem = error.kind === 'payment_required' || error.kind === 'forbidden'
-  return isPlanProblem ? new AppError('limited', error.message, error.extra) : error
 }

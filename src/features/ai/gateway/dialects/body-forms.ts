@@ -19,30 +19,36 @@ export type BodyForms = {
  * @throws AppError `invalid` when no target can take the request.
  */
 export function toBodyForms(request: CompletionRequest, chosen: readonly CatalogueModel[]): BodyForms {
-  const { translator, body, json, headers } = request
+  const { translator } = request
   const dialect = translator?.dialect ?? 'chat'
-  const kept = translator?.toOwnRequest?.(body) ?? body
-  const own: BodyForm = {
-    ...{ dialect, body: kept, json: kept === body ? json : JSON.stringify(kept) },
-    ...(headers && { headers }),
-  }
+  const own = toOwnForm(request, dialect)
   const native = chosen.filter((target) => speaks(target, dialect))
   const targets = chosen.filter((target) => speaks(target, dialect) || speaks(target, 'chat'))
   if (targets.length === 0)
     throw new AppError('invalid', `Model ${chosen[0]?.id} takes requests in another format only`)
   if (!translator || native.length === targets.length) return { targets, formOf: () => own, dropped: [] }
   try {
-    const translated = translator.toChatRequest(body)
-    const chat: BodyForm = { dialect: 'chat', body: translated.body, json: JSON.stringify(translated.body) }
-    return {
-      targets,
-      formOf: (target) => (speaks(target, dialect) ? own : chat),
-      dropped: translated.dropped,
-    }
+    const { body, dropped } = translator.toChatRequest(request.body)
+    const chat: BodyForm = { dialect: 'chat', body, json: JSON.stringify(body) }
+    return { targets, formOf: (target) => (speaks(target, dialect) ? own : toChatForm(target, chat)), dropped }
   } catch (error) {
     if (native.length === 0 || !(error instanceof AppError)) throw error
     return { targets: native, formOf: () => own, dropped: [] }
   }
+}
+
+function toOwnForm({ translator, body, json, headers }: CompletionRequest, dialect: Dialect): BodyForm {
+  const form = { dialect, ...(headers && { headers }) }
+  const cleaned = translator?.toOwnRequest?.(body) ?? body
+  return cleaned === body ? { ...form, body, json } : { ...form, body: cleaned, json: JSON.stringify(cleaned) }
+}
+
+/** OpenAI's newer models accept only the newer name of the limit, other servers often only the older one. */
+function toChatForm({ provider }: CatalogueModel, chat: BodyForm): BodyForm {
+  const { max_tokens: limit, ...rest } = chat.body
+  if (provider.id !== 'openai' || limit === undefined) return chat
+  const body = { ...rest, max_completion_tokens: limit }
+  return { ...chat, body, json: JSON.stringify(body) }
 }
 
 function speaks({ provider }: CatalogueModel, dialect: Dialect): boolean {
