@@ -4,7 +4,7 @@ import { invalidField, readList, readObject, readString, requireKnownFields } fr
 /** A part of a chat message. */
 export type ChatPart = JsonObject & { type: string }
 
-const fields = (...names: string[]) => new Set([...names, 'type', 'cache_control'])
+const fields = (...names: string[]) => [...names, 'type', 'cache_control']
 const TEXT_FIELDS = fields('text', 'citations')
 const IMAGE_FIELDS = fields('source')
 const DOCUMENT_FIELDS = fields('source', 'title', 'context', 'citations')

@@ -29,9 +29,9 @@ export function readString(value: unknown, path: string): string {
 }
 
 /** Requires that no other field than `known` is set. @throws AppError `invalid` naming the field. */
-export function requireKnownFields(value: JsonObject, known: ReadonlySet<string>, path: string): void {
+export function requireKnownFields(value: JsonObject, known: readonly string[], path: string): void {
   for (const [field, given] of Object.entries(value)) {
-    if (given !== undefined && given !== null && !known.has(field)) {
+    if (given !== undefined && given !== null && !known.includes(field)) {
       throw invalidField(path === '' ? field : `${path}.${field}`, 'cannot be passed on to this model')
     }
   }

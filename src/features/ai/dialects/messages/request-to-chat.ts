@@ -19,9 +19,9 @@ const HINT_FIELDS = [
   ...['cache_control', 'metadata', 'service_tier', 'context_management', 'thinking'],
   ...['diagnostics', 'speed', 'user_profile_id', 'workspace_id'],
 ]
-const KNOWN_FIELDS = new Set([...SAME_FIELDS, ...TRANSLATED_FIELDS, ...HINT_FIELDS])
+const KNOWN_FIELDS = [...SAME_FIELDS, ...TRANSLATED_FIELDS, ...HINT_FIELDS]
 /** `effort` is a hint as well. */
-const OUTPUT_FIELDS = new Set(['effort', 'format'])
+const OUTPUT_FIELDS = ['effort', 'format']
 const MAX_STOP_SEQUENCES = 4
 
 /** Translates a Messages request. @throws AppError `invalid` for what Chat Completions cannot express. */

@@ -7,11 +7,11 @@ export type ChatTools = { body: JsonObject; dropped: string[] }
 /** Tools that Anthropic runs itself; a request works without them. */
 const SERVER_TOOLS = /^(?:web_search|web_fetch|tool_search_tool)_/
 /** Fields of a tool that only change when it is sent or how its input arrives are ignored. */
-const TOOL_FIELDS = new Set([
+const TOOL_FIELDS = [
   ...['type', 'name', 'description', 'input_schema', 'strict', 'input_examples'],
   ...['cache_control', 'defer_loading', 'eager_input_streaming'],
-])
-const CHOICE_FIELDS = new Set(['type', 'name', 'disable_parallel_tool_use'])
+]
+const CHOICE_FIELDS = ['type', 'name', 'disable_parallel_tool_use']
 
 /** @throws AppError `invalid` for tools that Chat Completions cannot express. */
 export function toChatTools(request: JsonObject): ChatTools {
