@@ -36,7 +36,7 @@ Browsers on another origin need a token from \`GET /api/auth/csrf\` in the heade
 
 ## Requests
 
-Bodies are JSON with \`Content-Type: application/json\`, UTF-8, at most 1 MB and 64 levels deep. \`POST /v1/chat/completions\` accepts 8 MB. Unknown fields are ignored, except in the \`config\` of an agent, where they return 400.
+Bodies are JSON with \`Content-Type: application/json\`, UTF-8, at most 1 MB and 64 levels deep. \`POST /v1/chat/completions\` and \`POST /v1/responses\` accept 8 MB. Unknown fields are ignored, except in the \`config\` of an agent, where they return 400.
 
 ## Errors
 

@@ -35,7 +35,7 @@ const createAnswers: Responses = {
   errors: ['payment_required', 'not_found', 'limited', 'internal', 'upstream_failed', 'upstream_timeout'],
 }
 const countAnswers: Responses = { responses: { 200: InputTokens }, errors: ['payment_required', 'limited'] }
-const storedAnswers: Responses = { responses: { 200: ModelResponse }, errors: ['not_found', 'limited'] }
+const storedAnswers: Responses = { responses: { 200: ModelResponse }, errors: ['invalid', 'not_found', 'limited'] }
 const deletedAnswers: Responses = { responses: { 200: DeletedResponse }, errors: ['not_found', 'limited'] }
 
 /** OpenAI's Responses API, with the conversations that the caller's account stores. Errors have OpenAI's form. */
@@ -111,6 +111,7 @@ function storedRoutes(deps: ResponsesBackendDeps, limit: ReturnType<typeof limit
     limit,
     (c) => {
       const id = c.req.param('id')
+      if (c.req.query('stream') === 'true') throw notStreamed()
       const stored = deps.responses.find(c.var.caller.userId, id)
       if (!stored) throw responseNotFound(id)
       c.header('content-type', 'application/json')
@@ -131,6 +132,11 @@ function storedRoutes(deps: ResponsesBackendDeps, limit: ReturnType<typeof limit
   )
 
   return app
+}
+
+function notStreamed(): AppError {
+  const extra = { code: 'unsupported_parameter', param: 'stream' }
+  return new AppError('invalid', 'A stored response is not available as a stream.', extra)
 }
 
 function responseNotFound(id: string): AppError {

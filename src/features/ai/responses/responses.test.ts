@@ -280,6 +280,7 @@ describe.each<[string, Dialects]>([
     await using test = await openPlatform(dialects)
     const response = await test.ask(STORED)
     expect(await read(Answer, test.stored('GET', response.id))).toEqual(response)
+    expect((await test.stored('GET', `${response.id}?stream=true`)).status).toBe(400)
     expect(await (await test.stored('DELETE', response.id)).json()).toEqual({
       id: response.id,
       object: 'response',
