@@ -27,6 +27,33 @@ const OutputText = z.strictObject({
 const Refused = z.strictObject({ type: z.literal('refusal'), refusal: z.string() })
 const Given = z.discriminatedUnion('type', [InputText, InputImage, InputFile])
 
+const FunctionTool = z.strictObject({
+  type: z.literal('function'),
+  name: Name,
+  description: z.string().nullish(),
+  parameters: z.looseObject({}).nullish(),
+  strict: z.boolean().nullish(),
+  defer_loading: z.boolean().optional(),
+})
+const CustomTool = z.strictObject({
+  type: z.literal('custom'),
+  name: Name,
+  description: z.string().optional(),
+  format: z.looseObject({ type: z.enum(['text', 'grammar']) }).optional(),
+})
+const Tool = z.discriminatedUnion('type', [
+  FunctionTool,
+  CustomTool,
+  z.strictObject({
+    type: z.literal('namespace'),
+    name: Name,
+    description: z.string(),
+    tools: z.array(z.discriminatedUnion('type', [FunctionTool, CustomTool])),
+  }),
+  z.looseObject({ type: z.enum(['web_search', 'web_search_preview', 'file_search', 'code_interpreter', 'mcp']) }),
+  z.looseObject({ type: z.enum(['local_shell', 'shell', 'apply_patch', 'image_generation', 'tool_search']) }),
+])
+
 const Said = z.discriminatedUnion('role', [
   z.strictObject({
     type: z.literal('message').optional(),
@@ -63,6 +90,28 @@ const Other = z.discriminatedUnion('type', [
     status,
   }),
   z.strictObject({
+    type: z.literal('custom_tool_call'),
+    id: z.string().optional(),
+    call_id: z.string(),
+    name: Name,
+    namespace: z.string().optional(),
+    input: z.string(),
+    status,
+  }),
+  z.strictObject({
+    type: z.literal('custom_tool_call_output'),
+    id: z.string().nullish(),
+    call_id: z.string(),
+    output: z.union([z.string(), z.array(Given)]),
+    status,
+  }),
+  z.strictObject({
+    type: z.literal('additional_tools'),
+    id: z.string().optional(),
+    role: z.literal('developer'),
+    tools: z.array(Tool),
+  }),
+  z.strictObject({
     type: z.literal('reasoning'),
     id: z.string().optional(),
     summary: z.array(z.strictObject({ type: z.literal('summary_text'), text: z.string() })),
@@ -70,26 +119,6 @@ const Other = z.discriminatedUnion('type', [
     encrypted_content: z.string().nullish(),
     status,
   }),
-])
-
-const FunctionTool = z.strictObject({
-  type: z.literal('function'),
-  name: Name,
-  description: z.string().nullish(),
-  parameters: z.looseObject({}).nullish(),
-  strict: z.boolean().nullish(),
-  defer_loading: z.boolean().optional(),
-})
-const Tool = z.discriminatedUnion('type', [
-  FunctionTool,
-  z.strictObject({
-    type: z.literal('namespace'),
-    name: Name,
-    description: z.string(),
-    tools: z.array(FunctionTool),
-  }),
-  z.looseObject({ type: z.enum(['web_search', 'web_search_preview', 'file_search', 'code_interpreter', 'mcp']) }),
-  z.looseObject({ type: z.enum(['custom', 'local_shell', 'shell', 'apply_patch', 'image_generation', 'tool_search']) }),
 ])
 
 const Body = z.strictObject({
@@ -153,23 +182,31 @@ export const readResponses: VendorDialect['read'] = (json) => {
   requireOutputs(items)
   requireOwnReasoning(items)
   const lastUser = items.findLastIndex((item) => 'role' in item && item.role === 'user')
+  const later = items.flatMap((item) => (item.type === 'additional_tools' ? item.tools : []))
   return {
     body,
-    tools: (body.tools ?? []).flatMap((tool) =>
-      'name' in tool && tool.type === 'function' ? [String(tool.name)] : [],
-    ),
-    toolResults: items
-      .slice(lastUser + 1)
-      .flatMap((item) => (item.type === 'function_call_output' ? [toText(item)] : [])),
+    tools: [...(body.tools ?? []), ...later].flatMap(namesOfTool),
+    toolResults: items.slice(lastUser + 1).flatMap((item) => (isOutput(item) ? [toText(item)] : [])),
   }
+}
+
+function namesOfTool(tool: z.infer<typeof Tool>): string[] {
+  if (tool.type === 'function' || tool.type === 'custom') return [String(tool.name)]
+  return tool.type === 'namespace' && Array.isArray(tool.tools) ? tool.tools.map(({ name }) => String(name)) : []
+}
+
+type Output = Extract<Item, { type: 'function_call_output' | 'custom_tool_call_output' }>
+
+function isOutput(item: Item): item is Output {
+  return item.type === 'function_call_output' || item.type === 'custom_tool_call_output'
 }
 
 function requireOutputs(items: readonly Item[]): void {
   const called = new Set<string>()
   const answered = new Set<string>()
   for (const item of items) {
-    if (item.type === 'function_call') called.add(item.call_id)
-    if (item.type !== 'function_call_output') continue
+    if (item.type === 'function_call' || item.type === 'custom_tool_call') called.add(item.call_id)
+    if (!isOutput(item)) continue
     if (!called.has(item.call_id))
       throw new VendorRefusal(400, `No tool call found for function call output with call_id ${item.call_id}.`)
     answered.add(item.call_id)
@@ -189,7 +226,7 @@ function requireOwnReasoning(items: readonly Item[]): void {
       )
 }
 
-function toText({ output }: Extract<Item, { type: 'function_call_output' }>): string {
+function toText({ output }: Output): string {
   if (typeof output === 'string') return output
   return output.map((part) => (part.type === 'input_text' ? part.text : `[${part.type}]`)).join('')
 }

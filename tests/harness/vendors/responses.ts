@@ -94,14 +94,11 @@ function messageOf({ number }: VendorCall, answer: VendorAnswer) {
 }
 
 function callsOf({ number }: VendorCall, { toolCalls = [] }: VendorAnswer) {
-  return toolCalls.map((toolCall, index) => ({
-    id: `fc_${number}_${index}`,
-    type: 'function_call',
-    call_id: `call_${number}_${index}`,
-    name: toolCall.name,
-    arguments: JSON.stringify(toolCall.arguments),
-    status: 'completed',
-  }))
+  return toolCalls.map(({ name, namespace, input, arguments: given }, index) => {
+    const head = { call_id: `call_${number}_${index}`, name, ...(namespace && { namespace }), status: 'completed' }
+    if (input !== undefined) return { type: 'custom_tool_call', id: `ctc_${number}_${index}`, ...head, input }
+    return { type: 'function_call', id: `fc_${number}_${index}`, ...head, arguments: JSON.stringify(given) }
+  })
 }
 
 function thinkingEvents(call: VendorCall, answer: VendorAnswer) {
@@ -140,10 +137,12 @@ function toolEvents(call: VendorCall, answer: VendorAnswer) {
   return callsOf(call, answer).flatMap((item, index) => {
     const output_index = before + index
     const at = { item_id: item.id, output_index }
+    const [field, text] = 'input' in item ? ['input', item.input] : ['arguments', item.arguments]
+    const prefix = field === 'input' ? 'response.custom_tool_call_input' : 'response.function_call_arguments'
     return [
-      { type: 'response.output_item.added', output_index, item: { ...item, status: 'in_progress', arguments: '' } },
-      ...halves(item.arguments).map((delta) => ({ type: 'response.function_call_arguments.delta', ...at, delta })),
-      { type: 'response.function_call_arguments.done', ...at, arguments: item.arguments },
+      { type: 'response.output_item.added', output_index, item: { ...item, status: 'in_progress', [field]: '' } },
+      ...halves(text).map((delta) => ({ type: `${prefix}.delta`, ...at, delta })),
+      { type: `${prefix}.done`, ...at, [field]: text },
       { type: 'response.output_item.done', output_index, item },
     ]
   })

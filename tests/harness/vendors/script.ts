@@ -20,7 +20,8 @@ export type VendorFault =
   | { hangAfterEvents: number }
   | 'silence'
 
-export type ToolUse = { name: string; arguments: Record<string, unknown> }
+/** A use of a function, or of a custom tool, whose `input` is text. The latter exists in Responses only. */
+export type ToolUse = { name: string; arguments: Record<string, unknown>; namespace?: string; input?: string }
 
 /** One answer, the same for all dialects; an empty one says `Hello.` for 1000 tokens in and 500 out. */
 export type VendorAnswer = {

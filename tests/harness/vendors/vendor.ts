@@ -100,9 +100,11 @@ function toHeaders({ headers }: IncomingMessage): Record<string, string> {
 }
 
 function requireKey(headers: Readonly<Record<string, string>>): void {
-  const given = headers['x-api-key'] ?? headers.authorization?.replace(/^Bearer /, '')
-  const isBoth = headers['x-api-key'] !== undefined && headers.authorization !== undefined
-  if (given !== VENDOR_KEY || isBoth) throw new VendorRefusal(401, 'Incorrect API key provided.', 'invalid_api_key')
+  const given = [headers['x-api-key'], headers.authorization?.replace(/^Bearer /, '')].filter(
+    (key) => key !== undefined,
+  )
+  const isKnown = given.length > 0 && given.every((key) => key === VENDOR_KEY)
+  if (!isKnown) throw new VendorRefusal(401, 'Incorrect API key provided.', 'invalid_api_key')
 }
 
 function requireModel(models: readonly string[], model: string): void {
