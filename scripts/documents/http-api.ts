@@ -1,6 +1,6 @@
 import { API_TAGS } from '../../src/http/api-tags.ts'
 import { statusOf } from '../../src/http/errors.ts'
-import { securityOf } from '../../src/server/api-document/refusals.ts'
+import { securityOf } from '../../src/server/api-document/document.ts'
 import type { DeclaredRoute } from '../../src/server/api-document/routes.ts'
 
 const INTRODUCTION = `# HTTP API

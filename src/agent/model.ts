@@ -1,7 +1,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { type ModelMessage, StreamProviderError, streamText } from 'ai'
 import { z } from 'zod'
-import type { EarlyEnd } from '../core/agents/turn-limits.ts'
+import type { EarlyEnd } from '../core/agents/collect-turn.ts'
 import { AppError, errorMessage } from '../core/errors.ts'
 import { createPlatformFetch, toAnswerError } from './platform.ts'
 import type { ModelEvent } from './state/turn-marks.ts'

@@ -1,6 +1,5 @@
 import { CommanderError } from 'commander'
-import { StartupError } from '../core/errors.ts'
-import { isDamage } from '../core/is-damage.ts'
+import { isDamage, StartupError } from '../core/errors.ts'
 
 /** Exit codes; 75 and 78 are `EX_TEMPFAIL` and `EX_CONFIG` of sysexits. */
 const FAILED = 1

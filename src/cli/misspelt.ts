@@ -1,5 +1,5 @@
 import { isSettingName, SETTING_NAMES } from '../core/settings/read.ts'
-import { findNearName } from '../core/text/near-name.ts'
+import { findNearName } from '../core/text/names.ts'
 
 /** Variables of the agent and of machine commands, in addition to the server's settings. */
 const OTHER_NAMES = [

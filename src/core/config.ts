@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { StartupError } from './errors.ts'
 import { readCustomProviders } from './settings/custom-providers.ts'
-import { readPlansFile } from './settings/plans.ts'
+import { readPlansFile } from './settings/own-plans.ts'
 import { readSettings } from './settings/read.ts'
 
 export type Config = ReturnType<typeof readConfig>

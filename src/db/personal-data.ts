@@ -1,7 +1,7 @@
 import { eq, getTableColumns, type SQL } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Db } from './open.ts'
-import { inPages } from './pages/in-pages.ts'
+import { inPages } from './pages.ts'
 
 /** One list of an account's data export, read a page at a time up to `until`; `tables` are the tables that it covers. */
 export type PersonalList = {

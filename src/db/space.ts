@@ -1,4 +1,4 @@
-import { spareTurn } from '../core/concurrency/spare-turn.ts'
+import { spareTurn } from '../core/concurrency/timing.ts'
 import type { Connection } from './open.ts'
 import { write } from './write.ts'
 

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import { AppError, errorMessage } from '../core/errors.ts'
-import { noteChange, watchChanges } from './changes/memo.ts'
+import { noteChange, watchChanges } from './changes.ts'
 import type { Connection, Db, Tx } from './open.ts'
 
 /** How long a commit may wait for another process, such as `stead user set-plan`. */

@@ -1,4 +1,4 @@
-import { toWholeSecond } from '../core/concurrency/whole-second.ts'
+import { toWholeSecond } from '../core/concurrency/timing.ts'
 import { errorMessage } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 

@@ -4,15 +4,17 @@ import { TrieRouter } from 'hono/router/trie-router'
 import type { H, RouterRoute } from 'hono/types'
 import { findTargetHandler, isMiddleware } from 'hono/utils/handler'
 import { getPath } from 'hono/utils/url'
+import { VERSION } from '../core/version.ts'
+import { healthSummarizer, probes } from '../features/monitoring/health/routes.ts'
+import { summarizerRoutes } from '../features/web-tools/summarizer/summarizer.ts'
 import { boundBodies, receivingChunks } from '../http/bodies/body.ts'
 import type { BaseEnv } from '../http/env.ts'
 import { errorHandler, notFound } from '../http/errors.ts'
 import { frame } from '../http/frame.ts'
-import { createApiDocuments } from './api-document/served.ts'
+import { type ApiDocuments, apiDocumentRoutes, createApiDocuments } from './api-document/served.ts'
 import { mountBackend } from './backend.ts'
 import type { Dashboard } from './dashboard.ts'
 import type { Platform } from './platform.ts'
-import { mountSummarizer } from './summarizer.ts'
 import { mountWeb } from './web.ts'
 
 export type App = ReturnType<typeof createApp>
@@ -60,4 +62,13 @@ function withApi(api: string, path: string): string {
 /** Hono types the environment as unknown here; every listener passes `Bindings`. */
 function apiNameOf(env: unknown): string {
   return typeof env === 'object' && env !== null && 'api' in env ? String(env.api) : 'web'
+}
+
+/** Mounts the summarizer API: one line per feature. */
+function mountSummarizer(root: Hono<BaseEnv>, { monitoring, webTools }: Platform, documents: ApiDocuments) {
+  const app = root.basePath('/summarizer')
+  app.route('/', probes(monitoring))
+  app.route('/', apiDocumentRoutes(documents, 'summarizer'))
+  app.route('/', healthSummarizer({ version: VERSION, payTo: webTools.payTo }))
+  app.route('/', summarizerRoutes(webTools))
 }

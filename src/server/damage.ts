@@ -1,9 +1,8 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../core/config.ts'
-import { errorMessage, StartupError } from '../core/errors.ts'
-import { isDamage } from '../core/is-damage.ts'
-import { quoteForShell } from '../core/text/quote-for-shell.ts'
+import { errorMessage, isDamage, StartupError } from '../core/errors.ts'
+import { quoteForShell } from '../core/text/lines.ts'
 import { openForReading } from '../db/open.ts'
 
 export type DamageConfig = Pick<Config, 'dataDir' | 'databaseFile'> & { backups: Pick<Config['backups'], 'to'> }

@@ -7,8 +7,10 @@ import { readInstanceLocation } from '../adapters/runtimes/process/place.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
+import { randomText } from '../core/ids.ts'
 import type { Log } from '../core/log.ts'
 import { createSealer } from '../core/secrets.ts'
+import { readOrCreate } from '../core/text/read-or-create.ts'
 import { countRows } from '../db/count-rows.ts'
 import type { Db } from '../db/open.ts'
 import { startCheckpoints } from '../db/wal/checkpoints.ts'
@@ -35,7 +37,6 @@ import { createApp } from './app.ts'
 import { createFindWaiting, sweepRestoredStates, toRestoredStates } from './backups/restored-states.ts'
 import { sweepBackups } from './backups/staging.ts'
 import { openDashboard } from './dashboard.ts'
-import { readOrCreateInstance } from './data-dir.ts'
 import { openMigrated } from './database.ts'
 import { jobKinds, repeatingJobs } from './jobs.ts'
 import type { ServedApps } from './listeners/listen.ts'
@@ -205,4 +206,13 @@ function openProviderOf({ ai }: Config, ...[id, apiKey, given]: Parameters<OpenP
   const baseUrl = given?.baseUrl ?? ai.providers.find((provider) => provider.id === id)?.baseUrl
   const timeoutMs = ai.attemptTimeoutMs
   return baseUrl ? createHttpProvider({ id, baseUrl, apiKey, dialects: given?.dialects, timeoutMs }, { fetch }) : null
+}
+
+/**
+ * Returns the id that distinguishes this installation in a shared container engine; creates it at the first call. It is
+ * not a secret.
+ * @throws StartupError when it cannot be read or created.
+ */
+export function readOrCreateInstance(dataDir: string): string {
+  return readOrCreate(join(dataDir, 'instance.id'), 'DATA_DIR', () => randomText(12).toLowerCase())
 }

@@ -1,6 +1,5 @@
+import { Webhook as Signer } from 'standardwebhooks'
 import { type Sent, send } from '../egress/outbound.ts'
-import { createTelegram } from './telegram.ts'
-import { createWebhook } from './webhook.ts'
 
 /** A notification target with the credentials to write to it. */
 export type Recipient =
@@ -62,4 +61,61 @@ const UNREACHABLE: Sent = { status: null, error: 'could not be reached' }
 
 function toText({ title, text }: Message): string {
   return `${title}\n${text}`
+}
+
+type TelegramSettings = { apiUrl: string; botToken: string | undefined; chatId: string | undefined }
+
+/** Sends plain text to one chat (Bot API, sendMessage). */
+export type Telegram = { send(text: string, signal: AbortSignal): Promise<Sent> }
+
+/** Telegram's limit for one message. */
+const MAX_CHARACTERS = 4096
+
+/** Returns null without a bot or a chat. */
+export function createTelegram(settings: TelegramSettings, deps: { fetch: typeof fetch }): Telegram | null {
+  const { apiUrl, botToken, chatId } = settings
+  if (!botToken || !chatId) return null
+  const url = `${apiUrl}/bot${botToken}/sendMessage`
+  return {
+    send: (text, signal) =>
+      send(deps.fetch, url, {
+        headers: {},
+        body: JSON.stringify({ chat_id: chatId, text: text.slice(0, MAX_CHARACTERS) }),
+        signal,
+        reasonIn: 'description',
+      }),
+  }
+}
+
+/**
+ * `secret` is read only when `url` is set: `whsec_` plus base64 (Standard Webhooks), or any other text, whose bytes are
+ * the key.
+ */
+type WebhookSettings = { url: string | undefined; secret: () => string }
+
+/** One message; receivers deduplicate by `id`. */
+type WebhookMessage = { id: string; body: string }
+
+/** Posts JSON to one URL, signed according to Standard Webhooks 1.0. */
+export type Webhook = { send(message: WebhookMessage, at: Date, signal: AbortSignal): Promise<Sent> }
+
+const SECRET_PREFIX = 'whsec_'
+
+/** Returns null without a URL. */
+export function createWebhook({ url, secret }: WebhookSettings, deps: { fetch: typeof fetch }): Webhook | null {
+  if (!url) return null
+  const signer = new Signer(toKey(secret()), { format: 'raw' })
+  return {
+    send({ id, body }, at, signal) {
+      const timestamp = String(Math.floor(at.getTime() / 1000))
+      const signature = signer.sign(id, at, body)
+      const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature }
+      return send(deps.fetch, url, { headers, body, signal })
+    },
+  }
+}
+
+function toKey(secret: string): Buffer {
+  if (!secret.startsWith(SECRET_PREFIX)) return Buffer.from(secret)
+  return Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')
 }

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import { orAborted } from '../../core/concurrency/or-aborted.ts'
+import { orAborted } from '../../core/concurrency/race.ts'
 import { isAllowedAddress } from './addresses.ts'
 import { ACCEPTED_CODINGS, decodeBody, TooMuch } from './body.ts'
 import { type ResolvedAddress, sendRequest, type WireRequest } from './connect.ts'

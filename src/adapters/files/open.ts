@@ -1,7 +1,7 @@
 import { closeSync, constants, fchownSync, fstatSync, mkdirSync, openSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../../core/errors.ts'
-import { isGitName } from '../../core/text/git-name.ts'
+import { isGitName } from '../../core/text/names.ts'
 
 const MAX_PATH_CHARS = 1024
 const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { McpResult, McpTool } from '../../core/agents/mcp.ts'
 import { AppError } from '../../core/errors.ts'
-import { listOf } from '../../core/text/list-of.ts'
+import { listOf } from '../../core/text/lines.ts'
 import { type AgentEndpoint, type Ask, Problem } from './http.ts'
 
 const BuiltInChannel = z.object({

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, hkdfSync, type KeyObject, sign } from 'node:crypto'
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
-import { listOf } from '../../core/text/list-of.ts'
+import { listOf } from '../../core/text/lines.ts'
 import type { AgentEndpoint, Ask } from './http.ts'
 
 /** PKCS #8 prefix of an Ed25519 key (RFC 8410, section 7). */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
-import { listOf } from '../../core/text/list-of.ts'
+import { listOf } from '../../core/text/lines.ts'
 import type { AgentEndpoint, Ask } from './http.ts'
 import { type OpenClawSocket, openOpenClawSocket } from './openclaw-socket.ts'
 

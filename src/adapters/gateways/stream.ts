@@ -1,8 +1,8 @@
 import type { EventSourceMessage } from 'eventsource-parser'
 import { z } from 'zod'
-import { EarlyEnd } from '../../core/agents/turn-limits.ts'
+import { EarlyEnd } from '../../core/agents/collect-turn.ts'
 import { AppError } from '../../core/errors.ts'
-import { listOf } from '../../core/text/list-of.ts'
+import { listOf } from '../../core/text/lines.ts'
 import { readEvents } from '../egress/answers/read-events.ts'
 import { readText } from '../egress/answers/read-text.ts'
 import {

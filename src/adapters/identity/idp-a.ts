@@ -1,6 +1,6 @@
 import type { Configuration } from 'openid-client'
 import { z } from 'zod'
-import { listOf } from '../../core/text/list-of.ts'
+import { listOf } from '../../core/text/lines.ts'
 import { readJson } from '../egress/answers/read-text.ts'
 import { boundedFetch, exchangeFailed, type IdentityProvider, PROVIDER_TIMEOUT_MS, providerFailed } from './provider.ts'
 

@@ -2,7 +2,7 @@ import { type CryptoKey, createLocalJWKSet, errors, type FlattenedJWSInput, type
 import { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import { listOf } from '../../core/text/list-of.ts'
+import { listOf } from '../../core/text/lines.ts'
 import { trimTrailing } from '../../core/text/trim.ts'
 import { readJson } from '../egress/answers/read-text.ts'
 

@@ -1,5 +1,5 @@
 import addressparser from 'nodemailer/lib/addressparser'
-import { orLate } from '../../core/concurrency/or-late.ts'
+import { orLate } from '../../core/concurrency/race.ts'
 import type { Log } from '../../core/log.ts'
 
 /** `reply` is set for mail from an agent and absent for mail from the platform. */

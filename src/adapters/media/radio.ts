@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
-import { listOf } from '../../core/text/list-of.ts'
+import { listOf } from '../../core/text/lines.ts'
 import { readJson } from '../egress/answers/read-text.ts'
 
 export type RadioOptions = { apiUrl: string; apiId: string | undefined; apiToken: string | undefined }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseBoundedJson } from '../../core/json/bounded-json.ts'
-import { listOf } from '../../core/text/list-of.ts'
+import { listOf } from '../../core/text/lines.ts'
 import {
   type Completion,
   type CompletionChunk,

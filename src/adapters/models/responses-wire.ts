@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseBoundedJson } from '../../core/json/bounded-json.ts'
-import { listOf } from '../../core/text/list-of.ts'
+import { listOf } from '../../core/text/lines.ts'
 import { ReportedCost, ReportedTokens } from './answers.ts'
 import { type CompletionChunk, ProviderError, type TokenUsage } from './provider.ts'
 import { unreadable, type WireEvent, type WireFormat } from './wire-format.ts'

@@ -1,4 +1,4 @@
-import { spareTurn } from '../../core/concurrency/spare-turn.ts'
+import { spareTurn } from '../../core/concurrency/timing.ts'
 import { parseBoundedJson } from '../../core/json/bounded-json.ts'
 
 /** Characters parsed before the event loop runs other work. */

@@ -1,4 +1,4 @@
-import { createSemaphore } from '../../core/concurrency/semaphore.ts'
+import { createSemaphore } from '../../core/concurrency/keyed-queue.ts'
 import { type ParserJob, type ParserKind, type ParserProcess, startParser } from './process.ts'
 
 export type ParserLimits = {

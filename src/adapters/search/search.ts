@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
-import { listOf } from '../../core/text/list-of.ts'
+import { listOf } from '../../core/text/lines.ts'
 import { trimTrailing } from '../../core/text/trim.ts'
 import { readJson } from '../egress/answers/read-text.ts'
 

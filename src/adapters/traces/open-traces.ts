@@ -5,9 +5,8 @@ import { trimTrailing } from '../../core/text/trim.ts'
 import { VERSION } from '../../core/version.ts'
 import type { AgentGateway } from '../gateways/gateway.ts'
 import type { AiProvider } from '../models/provider.ts'
-import { createOpenTurns } from './open-turns.ts'
-import { traceGateway } from './trace-gateway.ts'
-import { traceProvider } from './trace-provider.ts'
+import { createOpenTurns } from './spans.ts'
+import { traceGateway, traceProvider } from './trace-provider.ts'
 
 /** OTLP/HTTP exporter settings. `headers` are comma-separated `name=value` pairs. */
 export type TraceSettings = { endpoint: string; headers: string | undefined; serviceName: string }

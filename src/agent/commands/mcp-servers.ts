@@ -9,7 +9,7 @@ import {
   toMcpResult,
   toMcpTools,
 } from '../../core/agents/mcp.ts'
-import { orLate } from '../../core/concurrency/or-late.ts'
+import { orLate } from '../../core/concurrency/race.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import { sha256 } from '../../core/secrets.ts'
 import { VERSION } from '../../core/version.ts'

@@ -1,4 +1,4 @@
-import { orLate } from '../../core/concurrency/or-late.ts'
+import { orLate } from '../../core/concurrency/race.ts'
 import { endGroup, sweepMarked } from './end.ts'
 import type { OrphanReaper } from './orphans.ts'
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
-import type { Fact } from '../../core/text/memory-lines.ts'
+import type { Fact } from '../../core/text/lines.ts'
 import { systemCode, writeAtomically } from './files.ts'
 
 const MAX_FACTS = 100

@@ -1,7 +1,7 @@
 import { lstat, mkdir, realpath } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { AppError } from '../../core/errors.ts'
-import { isGitName } from '../../core/text/git-name.ts'
+import { isGitName } from '../../core/text/names.ts'
 import { systemCode } from './files.ts'
 
 const MAX_PATH_CHARS = 512

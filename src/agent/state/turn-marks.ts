@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { EarlyEnd } from '../../core/agents/turn-limits.ts'
+import { EarlyEnd } from '../../core/agents/collect-turn.ts'
 import type { ErrorKind } from '../../core/errors.ts'
 import { sha256 } from '../../core/secrets.ts'
 import { systemCode, writeAtomically } from './files.ts'

@@ -1,4 +1,4 @@
-import type { EarlyEnd } from '../../core/agents/turn-limits.ts'
+import type { EarlyEnd } from '../../core/agents/collect-turn.ts'
 import { errorMessage } from '../../core/errors.ts'
 import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'

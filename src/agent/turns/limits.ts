@@ -1,5 +1,5 @@
 import { isStepCount } from 'ai'
-import type { EarlyEnd } from '../../core/agents/turn-limits.ts'
+import type { EarlyEnd } from '../../core/agents/collect-turn.ts'
 import type { TurnTools } from '../tools/tools.ts'
 
 type Step = {

@@ -1,4 +1,4 @@
-import { type Fact, toMemoryLines } from '../../core/text/memory-lines.ts'
+import { type Fact, toMemoryLines } from '../../core/text/lines.ts'
 import { toLocalTime } from '../../core/time-zone.ts'
 import type { AgentSkill } from '../tools/skills.ts'
 

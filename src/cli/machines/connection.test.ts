@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Machine, PlatformClient } from '../../adapters/platform/client.ts'
 import { AppError } from '../../core/errors.ts'
-import { type ConnectionEvent, type ConnectionOptions, keepConnected } from './connection.ts'
+import { type ConnectionEvent, type ConnectionOptions, keepConnected } from './machine.ts'
 
 const machine: Machine = { mode: 'home', name: 'attic', gatewayUrl: 'http://127.0.0.1:1', gatewayToken: 'gw_1' }
 const away = () => new AppError('unavailable', 'away')

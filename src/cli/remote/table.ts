@@ -1,3 +1,5 @@
+import { UsageError } from '../exit.ts'
+
 /** Formats rows as columns under a header, without control characters that could move the cursor. */
 export function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [head, ...rows].map((row) => row.map(toPlain))
@@ -21,4 +23,11 @@ export function toPlain(text: string): string {
 function emphasize(text: string): string {
   const isColoured = process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
   return isColoured ? `\u001b[1m${text}\u001b[0m` : text
+}
+
+/** Parses a positive count. @throws UsageError naming `option`. */
+export function readCount(option: string, text: string, most: number): number {
+  const count = Number(text)
+  if (Number.isInteger(count) && count >= 1 && count <= most) return count
+  throw new UsageError(`${option}: must be a whole number from 1 to ${most}`)
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { errorMessage, StartupError } from '../../core/errors.ts'
 import { isSettingName, SETTING_NAMES } from '../../core/settings/read.ts'
-import { findNearName } from '../../core/text/near-name.ts'
+import { findNearName } from '../../core/text/names.ts'
 
 const LINE = /^(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)$/
 /** Matches a quoted or unquoted value with an optional comment. */

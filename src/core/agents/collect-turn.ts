@@ -1,4 +1,4 @@
-import type { EarlyEnd } from './turn-limits.ts'
+import { z } from 'zod'
 
 /** Maximum number of model call ids stored per turn. */
 export const MAX_GENERATIONS = 500
@@ -72,3 +72,10 @@ export function collectTurn(): CollectedTurn {
     figures: () => ({ ...usage, endedBy, restarts, toolCalls, generationIds: [...generationIds] }),
   }
 }
+
+/** `loop`: the same tool call repeated; `cost`, `steps`: the owner's limit for a turn was reached. */
+export const END_REASONS = ['loop', 'cost', 'steps'] as const
+
+/** Why a turn was ended before the model answered; `tool` is the repeated one. */
+export const EarlyEnd = z.object({ reason: z.enum(END_REASONS), tool: z.string().max(200).nullable() })
+export type EarlyEnd = z.infer<typeof EarlyEnd>

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { inLanes } from './in-lanes.ts'
+import { inLanes } from './keyed-queue.ts'
 
 test('inLanes runs at most `lanes` items at once, each once', async () => {
   let active = 0

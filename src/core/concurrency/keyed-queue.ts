@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts'
+import { spareTurn } from './timing.ts'
 
 /** Runs tasks one at a time in call order; a failure does not stop the next. */
 export class TaskQueue {
@@ -56,4 +57,70 @@ export async function withAppErrors<T>(task: () => Promise<T>): Promise<T> {
   } catch (cause) {
     throw cause instanceof AppError ? cause : new AppError('internal', 'The agent runtime failed', {}, { cause })
   }
+}
+
+/** Limits how many callers hold a permit; the others wait in call order. */
+type Semaphore = {
+  /** @throws AppError `unavailable` when too many callers wait, or the signal's reason. */
+  acquire(signal?: AbortSignal): Promise<void>
+  release(): void
+}
+
+export function createSemaphore(permits: number, maxWaiting: number): Semaphore {
+  const waiting = new Set<() => void>()
+  let free = permits
+  return {
+    acquire(signal) {
+      if (signal?.aborted) return Promise.reject(signal.reason)
+      if (free > 0) {
+        free -= 1
+        return Promise.resolve()
+      }
+      if (waiting.size >= maxWaiting) {
+        return Promise.reject(new AppError('unavailable', 'The server is busy, try again in a moment'))
+      }
+      return new Promise((resolve, reject) => {
+        const start = () => {
+          signal?.removeEventListener('abort', abort)
+          resolve()
+        }
+        const abort = () => {
+          waiting.delete(start)
+          reject(signal?.reason)
+        }
+        waiting.add(start)
+        signal?.addEventListener('abort', abort, { once: true })
+      })
+    },
+    release() {
+      const [next] = waiting
+      if (!next) {
+        free += 1
+        return
+      }
+      waiting.delete(next)
+      next()
+    },
+  }
+}
+
+/**
+ * Runs `work` for every item with `lanes` workers, starting each item in its own turn of the event loop.
+ * @throws the first error of `work`; items under way continue.
+ */
+export async function inLanes<Item>(
+  items: Iterable<Item>,
+  lanes: number,
+  work: (item: Item) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const waiting = items[Symbol.iterator]()
+  const lane = async () => {
+    for (let next = waiting.next(); !next.done; next = waiting.next()) {
+      await spareTurn()
+      if (signal?.aborted) return
+      await work(next.value)
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { orLate } from './or-late.ts'
+import { orLate } from './race.ts'
 
 test('orLate settles like the work when it ends in time', async () => {
   expect(await orLate(Promise.resolve(1), 60_000, 'late')).toBe(1)

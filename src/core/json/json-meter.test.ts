@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { createJsonMeter } from './json-meter.ts'
+import { createJsonMeter } from './bounded-json.ts'
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createLog } from '../log.ts'
-import { toPrettyLine } from './format.ts'
+import { toPrettyLine } from './output.ts'
 
 function show(write: (log: ReturnType<typeof createLog>) => void, hasColors = false): string {
   const lines: string[] = []

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ImageReference } from '../text/image-reference.ts'
+import { ImageReference } from '../text/names.ts'
 import { VERSION } from '../version.ts'
 import { atLeastOne, flag, repositories, seconds, url } from './forms.ts'
 

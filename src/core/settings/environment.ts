@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import { AGENTS, WATCHDOG } from './agents.ts'
 import { BACKUPS } from './backups.ts'
-import { MODELS } from './models.ts'
-import { CARDS, CHAINS, PAYMENTS } from './money.ts'
 import { PEOPLE, RATES, SIGN_IN } from './people.ts'
 import { NAMES, OWN_SECRETS, PLACE, RETENTION, TRACES } from './platform.ts'
-import { WEB_TOOLS } from './web-tools.ts'
+import { CARDS, CHAINS, MODELS, PAYMENTS, WEB_TOOLS } from './services.ts'
 
 /**
  * All settings by environment variable, in the order of the documentation. `describe` documents a setting, `otherwise` its

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
-import { hasVersion, ImageReference } from '../text/image-reference.ts'
+import { hasVersion, ImageReference } from '../text/names.ts'
 import { trimTrailing } from '../text/trim.ts'
 
 /** Parsers of setting values; `form` is the format in `configuration.md`. */

@@ -1,6 +1,6 @@
 import { closest } from 'fastest-levenshtein'
 import { z } from 'zod'
-import { findNearName } from './near-name.ts'
+import { findNearName } from './names.ts'
 
 const MAX_DESCRIBED = 10
 

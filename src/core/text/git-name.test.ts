@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { isGitName } from './git-name.ts'
+import { isGitName } from './names.ts'
 
 test.each([
   '.git',

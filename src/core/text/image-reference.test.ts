@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { toRepository } from './image-reference.ts'
+import { toRepository } from './names.ts'
 
 test.each([
   ['stead-agent', 'docker.io/library/stead-agent'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { findNearName } from './near-name.ts'
+import { findNearName } from './names.ts'
 
 const KNOWN = ['HOST', 'WEB_PORT', 'APP_URL', 'LOG_LEVEL', 'SUMMARIZER_ALLOW_PRIVATE', 'OPENAI_API_KEY']
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { toVisible } from './visible-text.ts'
+import { toVisible } from './lines.ts'
 
 test('letters that turn or hide others are shown as escapes, and the JSON stays the same', () => {
   const text = JSON.stringify({ path: 'a\u202Etxt.exe', note: 'zero\u200Bwidth\u2066\u{E0041}' })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { findHold } from '../../../tests/harness/speed/loop-hold.ts'
-import { webUrl } from './web-url.ts'
+import { webUrl } from './names.ts'
 
 const Url = webUrl('url must be an http or https URL')
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
+import { createChangeFeed } from '../changes.ts'
 import { type Connection, openDatabase } from '../open.ts'
 import { openWriteQueue, write } from '../write.ts'
-import { createChangeFeed } from './feed.ts'
 
 async function openFeed(file: string) {
   const connection = openDatabase(file)

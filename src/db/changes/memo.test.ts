@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test'
 import Database from 'better-sqlite3'
 import { sql } from 'drizzle-orm'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
+import { memoize } from '../changes.ts'
 import { openDatabase } from '../open.ts'
 import { openWriteQueue, write } from '../write.ts'
-import { memoize } from './memo.ts'
 
 test('a value is cached until the next write and then read again', async () => {
   const connection = openDatabase(':memory:')

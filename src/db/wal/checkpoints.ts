@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import { startWorker } from '../../core/concurrency/start-worker.ts'
-import { toWholeSecond } from '../../core/concurrency/whole-second.ts'
+import { toWholeSecond } from '../../core/concurrency/timing.ts'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { BUSY_TIMEOUT_MS } from '../open.ts'
@@ -33,7 +33,7 @@ const WORKER = Bun.isStandaloneExecutable
   : new URL('./checkpoint-worker.ts', import.meta.url).href
 
 /** `quietMs` is the time without writes before the last frames are copied. */
-export type CheckpointDeps = {
+type CheckpointDeps = {
   sqlite: Database.Database
   file: string
   log: Log
@@ -43,8 +43,8 @@ export type CheckpointDeps = {
 }
 
 /** `isStuck`: a long-running reader prevents emptying the log, which grows. */
-export type WalState = { bytes: number; isStuck: boolean }
-export type Checkpoints = { state(): WalState; stop(): Promise<void> }
+type WalState = { bytes: number; isStuck: boolean }
+type Checkpoints = { state(): WalState; stop(): Promise<void> }
 
 /**
  * Runs checkpoints in a worker, so no commit waits for the disk because the log is full. Disables SQLite's automatic

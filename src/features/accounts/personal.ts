@@ -1,6 +1,6 @@
 import { eq, type SQL } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
-import { bytesOf, inPages } from '../../db/pages/in-pages.ts'
+import { bytesOf, inPages } from '../../db/pages.ts'
 import { type PersonalList, personalRows } from '../../db/personal-data.ts'
 import { auditLog } from './audit/tables.ts'
 import { invites } from './invites/tables.ts'

@@ -1,7 +1,7 @@
 import { asc, eq, getTableColumns, inArray, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Db } from '../../db/open.ts'
-import { bytesOf, inPages } from '../../db/pages/in-pages.ts'
+import { bytesOf, inPages } from '../../db/pages.ts'
 import { type PersonalList, personalRows } from '../../db/personal-data.ts'
 import { inPagesOfAgents } from '../agents/registry/agents.ts'
 import { agentCredentials } from './agent-messages/tables.ts'

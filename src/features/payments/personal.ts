@@ -1,6 +1,6 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/open.ts'
-import { bytesOf, inPages } from '../../db/pages/in-pages.ts'
+import { bytesOf, inPages } from '../../db/pages.ts'
 import { type PersonalList, personalRows, wholeList } from '../../db/personal-data.ts'
 import { cardCustomers, cardSubscriptions } from './cards/tables.ts'
 import { linesInPages } from './ledger/list.ts'

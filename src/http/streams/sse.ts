@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming'
-import { endWith } from '../../core/concurrency/end-with.ts'
+import { endWith } from '../../core/concurrency/race.ts'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { requireQuota } from '../../core/require-quota.ts'

@@ -1,4 +1,4 @@
-import { spareTurn } from '../../core/concurrency/spare-turn.ts'
+import { spareTurn } from '../../core/concurrency/timing.ts'
 
 /**
  * Streams text chunks, generated only when the client reads. Each chunk has its own turn of the event loop and should

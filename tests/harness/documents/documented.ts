@@ -4,7 +4,7 @@ import { type ZodType, z } from 'zod'
 import { partsOfBody } from '../../../src/http/endpoint.ts'
 import type { BaseEnv } from '../../../src/http/env.ts'
 import { statusOf } from '../../../src/http/errors.ts'
-import { errorKindsOf } from '../../../src/server/api-document/refusals.ts'
+import { errorKindsOf } from '../../../src/server/api-document/document.ts'
 import { type DeclaredRoute, listRoutes, type Registered } from '../../../src/server/api-document/routes.ts'
 
 type Documented = { route: DeclaredRoute; statuses: ReadonlySet<number> }

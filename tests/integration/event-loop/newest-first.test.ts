@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { and, sql } from 'drizzle-orm'
-import { inRanges, isBehind, type NewestFirst, newestFirst } from '../../../src/db/pages/newest-first.ts'
+import { inRanges, isBehind, type NewestFirst, newestFirst } from '../../../src/db/pages.ts'
 import { write } from '../../../src/db/write.ts'
 import { users } from '../../../src/features/accounts/users/tables.ts'
 import { testPlatform } from '../../harness/platform.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
-import { deleteDependents } from '../../../src/db/delete-dependents.ts'
+import { deleteDependents } from '../../../src/db/in-batches.ts'
 import { write } from '../../../src/db/write.ts'
 import { users } from '../../../src/features/accounts/users/tables.ts'
 import { insertAgent } from '../../../src/features/agents/registry/agents.ts'

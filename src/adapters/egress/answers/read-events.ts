@@ -1,5 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
+import { spareTurn } from '../../../core/concurrency/timing.ts'
 import { TooMuch } from '../body.ts'
 
 /** Limits for the whole stream and for one event's data. `onBytes` is called for each chunk. */

@@ -1,6 +1,5 @@
-import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
-import { isTooMuch, parseBoundedJson } from '../../../core/json/bounded-json.ts'
-import { createJsonMeter } from '../../../core/json/json-meter.ts'
+import { spareTurn } from '../../../core/concurrency/timing.ts'
+import { createJsonMeter, isTooMuch, parseBoundedJson } from '../../../core/json/bounded-json.ts'
 import { TooMuch } from '../body.ts'
 
 const MAX_JSON_BYTES = 1024 * 1024

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../../core/errors.ts'
-import { ImageReference } from '../../../core/text/image-reference.ts'
+import { ImageReference } from '../../../core/text/names.ts'
 import type { ByteLink } from '../../files/channel.ts'
 import type { FolderRoot } from '../../files/open.ts'
 

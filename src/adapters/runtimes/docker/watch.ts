@@ -1,4 +1,4 @@
-import { inLanes } from '../../../core/concurrency/in-lanes.ts'
+import { inLanes } from '../../../core/concurrency/keyed-queue.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { createBroadcast } from '../contract/events.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../../core/errors.ts'
-import { hasVersion } from '../../../core/text/image-reference.ts'
+import { hasVersion } from '../../../core/text/names.ts'
 import { type AgentImage, readImageLabels } from '../contract/agent-image.ts'
 import { imageNotFound, type PullProgress } from '../contract/runtime.ts'
 import { type Engine, hasStatus, orNull, toEngineError } from './engine.ts'

@@ -4,7 +4,7 @@ import { type SessionInfo, WebSocketManager, WebSocketShardEvents } from '@disco
 import { GatewayCloseCodes, type GatewayDispatchPayload, GatewayIntentBits } from 'discord-api-types/v10'
 import { z } from 'zod'
 import { TaskQueue } from '../../../core/concurrency/keyed-queue.ts'
-import { orLate } from '../../../core/concurrency/or-late.ts'
+import { orLate } from '../../../core/concurrency/race.ts'
 import { openStateFile } from '../../state/files.ts'
 
 /**

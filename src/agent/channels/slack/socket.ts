@@ -1,6 +1,6 @@
 import { LogLevel, SocketModeClient, type SocketModeOptions } from '@slack/socket-mode'
 import { z } from 'zod'
-import { orLate } from '../../../core/concurrency/or-late.ts'
+import { orLate } from '../../../core/concurrency/race.ts'
 
 const Disconnect = z.object({ type: z.literal('disconnect'), reason: z.string() })
 export type Envelope = { type: string; body: unknown }

@@ -2,9 +2,17 @@ import { AppError } from '../../../core/errors.ts'
 import { UsageError } from '../../exit.ts'
 import type { ServerClient } from '../client.ts'
 import { type Change, join, type Part, toChanges } from './diff/change.ts'
-import { diffChannels, diffSchedules } from './diff/lists.ts'
 import { diffServers } from './diff/servers.ts'
-import { type DiffOptions, diffCaps, diffInstructions, diffLabels, diffSettings, diffTools } from './diff/settings.ts'
+import {
+  type DiffOptions,
+  diffCaps,
+  diffChannels,
+  diffInstructions,
+  diffLabels,
+  diffSchedules,
+  diffSettings,
+  diffTools,
+} from './diff/settings.ts'
 import type { WantedAgent } from './fleet-file.ts'
 import { type ListedAgent, listFleet, type PresentAgent, readPresent, toNew } from './present.ts'
 

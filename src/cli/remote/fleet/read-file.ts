@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { errorMessage } from '../../../core/errors.ts'
-import { findNearName } from '../../../core/text/near-name.ts'
+import { findNearName } from '../../../core/text/names.ts'
 import { UsageError } from '../../exit.ts'
 import { FleetFile, type WantedAgent, type WantedFleet } from './fleet-file.ts'
 

@@ -1,8 +1,7 @@
 import { toPlain } from '../table.ts'
-import type { Change } from './diff/change.ts'
+import { type Change, listReferences } from './diff/change.ts'
 import type { HeartbeatPlan } from './heartbeat.ts'
 import type { AgentPlan } from './plan.ts'
-import { listReferences } from './references.ts'
 
 const SIGNS = { add: '+', change: '~', remove: '-', create: '+', delete: '-' } as const
 const MAX_SHOWN = 80

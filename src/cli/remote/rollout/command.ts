@@ -1,12 +1,14 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Command } from 'commander'
+import { AppError } from '../../../core/errors.ts'
+import { DeploymentList, UpdatedImage } from '../../../features/agents/deployments/schemas.ts'
+import type { WebAgent } from '../../../features/agents/registry/schemas.ts'
 import { UsageError } from '../../exit.ts'
 import type { ServerClient } from '../client.ts'
 import { findAgent, findAgents } from '../find-agent.ts'
-import { readCount } from '../read-count.ts'
 import { type ServerOptions, withServer } from '../server.ts'
-import { toPlain } from '../table.ts'
-import { type RemoteAgent, toRemoteAgent } from './remote-agent.ts'
-import { type Fate, type MemberReport, rollOut } from './roll-out.ts'
+import { readCount, toPlain } from '../table.ts'
+import { type Fate, type Member, type MemberReport, rollOut } from './roll-out.ts'
 
 const MOST_AT_ONCE = 32
 const FATES: Readonly<Record<Fate, string>> = {
@@ -110,4 +112,44 @@ function print(reports: readonly MemberReport<RemoteAgent>[], { all, json }: Upd
     return count > 0 ? [`${count} ${fate}`] : []
   })
   process.stdout.write(`${reports.length === 0 ? 'No agent runs.' : counts.join(', ')}\n`)
+}
+
+/** An agent on a server as a roll-out member. */
+type RemoteAgent = Member & { id: string }
+
+const LOOK_MS = 1000
+
+/** `image` is the target; the newest image without one. */
+function toRemoteAgent(server: ServerClient, { id, name }: WebAgent, image?: string): RemoteAgent {
+  const path = `/api/agents/${encodeURIComponent(id)}`
+  const update = async (wanted?: string) => {
+    const body = wanted === undefined ? {} : { image: wanted }
+    const updated = await server.ask(UpdatedImage, 'POST', `${path}/update`, body)
+    if (updated.message !== undefined) process.stderr.write(`${toPlain(`${name}: ${updated.message}`)}\n`)
+    if (updated.status === 'provisioning') await waitForEnd(server, path)
+    return updated
+  }
+  return {
+    id,
+    name,
+    update: async () => {
+      const { previousImage, image: current } = await update(image)
+      if (previousImage === null || previousImage === current) return null
+      return async () => void (await update(previousImage))
+    },
+  }
+}
+
+/**
+ * Waits for an update that outlasts its response, for example during a slow image pull.
+ * @throws AppError with the reason of a failure.
+ */
+async function waitForEnd(server: ServerClient, path: string): Promise<void> {
+  for (;;) {
+    const { deployments } = await server.ask(DeploymentList, 'GET', `${path}/deployments`)
+    const [last] = deployments
+    if (!last || last.result === 'succeeded') return
+    if (last.result !== null) throw new AppError('internal', last.reason ?? `its update is ${last.result}`)
+    await pause(LOOK_MS)
+  }
 }

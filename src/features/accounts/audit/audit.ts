@@ -1,7 +1,7 @@
 import { asc, desc, gt, lt, sql } from 'drizzle-orm'
 import { currentRequestId } from '../../../core/request-id.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import { readPage } from '../../../db/pages/read-page.ts'
+import { readPage } from '../../../db/pages.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import type { Base } from '../../base.ts'
 import type { AuditList, AuditQuery } from './schemas.ts'

@@ -5,7 +5,7 @@ import { json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import { throttles } from '../users/tables.ts'
-import { createProofOfWork } from './proof-of-work.ts'
+import { createProofOfWork } from './bot-detection.ts'
 import { Challenge } from './schemas.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }

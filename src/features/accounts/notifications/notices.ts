@@ -2,7 +2,7 @@ import { and, asc, desc, eq, inArray, lt } from 'drizzle-orm'
 import type { Message } from '../../../adapters/channels/messenger.ts'
 import type { Mail } from '../../../adapters/mail/mail.ts'
 import type { Db } from '../../../db/open.ts'
-import { readPage } from '../../../db/pages/read-page.ts'
+import { readPage } from '../../../db/pages.ts'
 import type { Notice, NoticeEvent, NoticeKind, NoticeList, NoticeQuery } from './schemas.ts'
 import { noticeDeliveries, notices } from './tables.ts'
 

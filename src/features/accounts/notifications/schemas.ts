@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { webUrl } from '../../../core/text/web-url.ts'
+import { webUrl } from '../../../core/text/names.ts'
 import { isTimeZone } from '../../../core/time-zone.ts'
 
 /** Kinds of notices to owners. `test` is sent on request only. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PlanDefinition, PlanLimits } from '../../../core/settings/plan-definition.ts'
+import { PlanDefinition, PlanLimits } from '../../../core/settings/own-plans.ts'
 
 export { PlanDefinition, PlanLimits }
 

@@ -17,11 +17,9 @@ import { type EmailToken, endEmailTokens, findEmailToken, takeEmailToken } from 
 import { enqueueMail, requireMail } from '../notifications/send-mail.ts'
 import type { GrantCredits } from '../referrals/referrals.ts'
 import { creditReferral } from '../referrals/referrals.ts'
-import { requireRecentSignIn } from '../sessions/session-list.ts'
-import { endSessions } from '../sessions/sessions.ts'
+import { endSessions, requireRecentSignIn } from '../sessions/sessions.ts'
 import { type UserRow, users } from '../users/tables.ts'
-import { confirmPassword } from './confirm-password.ts'
-import { type Passwords, requireUncommon } from './passwords.ts'
+import { confirmPassword, type Passwords, requireUncommon } from './passwords.ts'
 import type { ChangePasswordRequest, ResetPasswordRequest } from './schemas.ts'
 
 /** The caller, whose session stays when all others end. */

@@ -8,7 +8,6 @@ import { validate } from '../../../http/validate.ts'
 import type { Base } from '../../base.ts'
 import { type BotDetection, requireHuman } from '../bot-detection/bot-detection.ts'
 import { requestVerification, verifyEmail } from '../email-addresses/email-addresses.ts'
-import { VerifyEmailRequest } from '../email-addresses/schemas.ts'
 import { type KnownDevices, rememberDevice, visitorOf } from '../lockout/known-devices.ts'
 import { MessageResponse } from '../notifications/schemas.ts'
 import type { GrantCredits } from '../referrals/referrals.ts'
@@ -21,6 +20,7 @@ import {
   PasswordChanged,
   PasswordReset,
   ResetPasswordRequest,
+  VerifyEmailRequest,
 } from './schemas.ts'
 
 const changeAnswers: Responses = { responses: { 200: PasswordChanged }, errors: ['not_found', 'limited'] }

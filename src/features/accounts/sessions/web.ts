@@ -5,7 +5,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import type { Base } from '../../base.ts'
 import type { SessionRow } from '../users/tables.ts'
 import { SessionList } from './schemas.ts'
-import { endOtherSessions, endSession, listSessions, sessionIdOf, toSessionId } from './session-list.ts'
+import { endOtherSessions, endSession, listSessions, sessionIdOf, toSessionId } from './sessions.ts'
 import { clearSessionCookie, readSessionToken } from './start-session.ts'
 
 /** Session routes of the web API: session cookie, own sessions only. */

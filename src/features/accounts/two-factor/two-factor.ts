@@ -8,9 +8,8 @@ import { recordAudit } from '../audit/audit.ts'
 import type { KnownDevices, Visitor } from '../lockout/known-devices.ts'
 import { codeAttempt, countLoginAttempt, settleLoginAttempt } from '../lockout/login-attempts.ts'
 import { forgetFailures, takeAttempt } from '../lockout/throttle.ts'
-import { confirmPassword, ownThrottle } from '../passwords/confirm-password.ts'
-import type { Passwords } from '../passwords/passwords.ts'
-import { requireRecentSignIn } from '../sessions/session-list.ts'
+import { confirmPassword, ownThrottle, type Passwords } from '../passwords/passwords.ts'
+import { requireRecentSignIn } from '../sessions/sessions.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import {
   countRecoveryCodes,

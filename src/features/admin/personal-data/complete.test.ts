@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { getTableName, is } from 'drizzle-orm'
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { users } from '../../accounts/users/tables.ts'
-import { PERSONAL_LISTS } from './lists.ts'
+import { PERSONAL_LISTS } from './export.ts'
 
 const src = join(import.meta.dir, '../../..')
 /** Names of columns that identify a person without a foreign key. */

@@ -1,5 +1,5 @@
 import { and, asc, between, eq, gt, inArray, sql } from 'drizzle-orm'
-import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
+import { spareTurn } from '../../../core/concurrency/timing.ts'
 import { deleteInBatches, inBatches } from '../../../db/in-batches.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'

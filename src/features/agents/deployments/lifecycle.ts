@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
-import { toRepository } from '../../../core/text/image-reference.ts'
+import { toRepository } from '../../../core/text/names.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'

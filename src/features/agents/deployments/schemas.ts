@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ImageReference } from '../../../core/text/image-reference.ts'
+import { ImageReference } from '../../../core/text/names.ts'
 import { AI_PROVIDERS, ConfigRequest, hasNoNul } from '../registry/schemas.ts'
 
 const Word = (name: string) =>

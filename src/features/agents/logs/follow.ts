@@ -1,7 +1,7 @@
 import type { RuntimeLogLine } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { endWith } from '../../../core/concurrency/end-with.ts'
+import { endWith } from '../../../core/concurrency/race.ts'
 import { redact } from '../../../core/log.ts'
 import { write } from '../../../db/write.ts'
 import { pause } from '../../../jobs/runner.ts'

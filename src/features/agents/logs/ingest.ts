@@ -1,6 +1,6 @@
 import { and, inArray, isNotNull } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
-import { toWholeSecond } from '../../../core/concurrency/whole-second.ts'
+import { toWholeSecond } from '../../../core/concurrency/timing.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { prepareOnce } from '../../../db/prepare-once.ts'

@@ -1,6 +1,6 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import type { Log } from '../../../core/log.ts'
-import type { ChangeFeed } from '../../../db/changes/feed.ts'
+import type { ChangeFeed } from '../../../db/changes.ts'
 import type { Db } from '../../../db/open.ts'
 import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'

@@ -1,7 +1,7 @@
 import { and, asc, count, desc, eq, gt, lt, lte, ne, type SQL, sql } from 'drizzle-orm'
 import { addDays } from '../../../core/clock.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import { parameter } from '../../../db/parameters.ts'
+import { parameter } from '../../../db/prepare-once.ts'
 import { agents } from '../registry/tables.ts'
 import { type LogLineRow, logLines, logSources } from './tables.ts'
 

@@ -1,7 +1,7 @@
 import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
-import { toRepository } from '../../../core/text/image-reference.ts'
+import { toRepository } from '../../../core/text/names.ts'
 import { VERSION } from '../../../core/version.ts'
 import type { Principal, SignedInUser } from '../../../http/env.ts'
 import type { AgentRow } from '../registry/tables.ts'

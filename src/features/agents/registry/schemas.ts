@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PLATFORMS } from '../../../core/agents/platforms.ts'
 import { configObject } from '../../../core/text/config-object.ts'
-import { webUrl } from '../../../core/text/web-url.ts'
+import { webUrl } from '../../../core/text/names.ts'
 import { Guardrails } from '../../accounts/guardrails/schemas.ts'
 
 /** Names and models become environment variables, which end at the first NUL. */

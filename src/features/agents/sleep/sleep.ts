@@ -1,7 +1,7 @@
 import { and, eq, isNotNull, isNull, lte } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { inLanes } from '../../../core/concurrency/in-lanes.ts'
+import { inLanes } from '../../../core/concurrency/keyed-queue.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'

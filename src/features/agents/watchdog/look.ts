@@ -1,7 +1,7 @@
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import { BAD_CONFIGURATION_EXIT, type Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
-import { orLate } from '../../../core/concurrency/or-late.ts'
+import { orLate } from '../../../core/concurrency/race.ts'
 import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Base } from '../../base.ts'

@@ -1,6 +1,6 @@
 import { count, eq, isNotNull, isNull, ne, or, sql } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
-import { toWholeSecond } from '../../../core/concurrency/whole-second.ts'
+import { toWholeSecond } from '../../../core/concurrency/timing.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Db } from '../../../db/open.ts'

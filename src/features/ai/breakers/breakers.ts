@@ -1,7 +1,7 @@
 import { eq, inArray } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import { formatMicroUsd, MAX_MICRO_USD } from '../../../core/money.ts'
-import { memoize } from '../../../db/changes/memo.ts'
+import { memoize } from '../../../db/changes.ts'
 import type { Db } from '../../../db/open.ts'
 import { wholeList } from '../../../db/personal-data.ts'
 import { agents } from '../../agents/registry/tables.ts'

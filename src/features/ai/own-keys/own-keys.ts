@@ -3,7 +3,7 @@ import { type AiProvider, type Dialect, ProviderError } from '../../../adapters/
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
-import { memoize } from '../../../db/changes/memo.ts'
+import { memoize } from '../../../db/changes.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { wholeList } from '../../../db/personal-data.ts'
 import { write } from '../../../db/write.ts'

@@ -1,6 +1,6 @@
 import { and, eq, exists, gte, inArray, lt, type SQL, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/open.ts'
-import { isBehind, isNotBehind, type NewestFirst, newestFirst } from '../../../db/pages/newest-first.ts'
+import { isBehind, isNotBehind, type NewestFirst, newestFirst } from '../../../db/pages.ts'
 import { DIRECT, hasAgent, hasEndUser, hasFailed, hasKey, usageLogs, usageTags } from '../usage/tables.ts'
 
 export type CallRow = typeof usageLogs.$inferSelect

@@ -1,4 +1,4 @@
-import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
+import { spareTurn } from '../../../core/concurrency/timing.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { ResponseStore } from './store.ts'
 import type { StoredResponseRow } from './tables.ts'

@@ -1,4 +1,4 @@
-import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
+import { spareTurn } from '../../../core/concurrency/timing.ts'
 import type { JsonObject } from '../dialects/dialect.ts'
 import { requireOwnState } from '../dialects/responses/request.ts'
 import { type Conversation, readConversation, resolveReferences } from './conversation.ts'

@@ -3,7 +3,7 @@ import { and, asc, eq, gt, gte, lte, or } from 'drizzle-orm'
 import { addDays, type Clock } from '../../../core/clock.ts'
 import { toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
-import { bytesOf, inPages } from '../../../db/pages/in-pages.ts'
+import { bytesOf, inPages } from '../../../db/pages.ts'
 import { type PersonalList, personalRows } from '../../../db/personal-data.ts'
 import { requestBodies, toolEvents, usageEndUserMonths, usageLogs, usageTags } from './tables.ts'
 

@@ -1,7 +1,7 @@
 import { between, min, type SQL } from 'drizzle-orm'
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { addDays, toDay } from '../../../core/clock.ts'
-import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
+import { spareTurn } from '../../../core/concurrency/timing.ts'
 import type { Db } from '../../../db/open.ts'
 import { usageDays } from './tables.ts'
 

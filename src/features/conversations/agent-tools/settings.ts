@@ -10,7 +10,7 @@ import {
   type ToolName,
   type ToolSettings,
 } from '../../../core/agents/agent-tools.ts'
-import type { EarlyEnd } from '../../../core/agents/turn-limits.ts'
+import type { EarlyEnd } from '../../../core/agents/collect-turn.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'

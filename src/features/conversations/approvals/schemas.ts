@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { JsonObjectText } from '../../../core/json/json-object.ts'
+import { JsonObjectText } from '../../../core/json/bounded-json.ts'
 
 const MAX_PAGE = 100
 const MAX_WAIT_SECONDS = 30

@@ -1,6 +1,6 @@
 import { and, desc, eq, isNull, lt, type SQL, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/open.ts'
-import { readPage } from '../../../db/pages/read-page.ts'
+import { readPage } from '../../../db/pages.ts'
 import type { Principal, SignedInUser } from '../../../http/env.ts'
 import { findAgent, getAgent } from '../../agents/registry/agents.ts'
 import type { AgentMessages, AgentMessagesQuery } from '../../agents/registry/schemas.ts'

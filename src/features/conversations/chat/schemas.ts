@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { END_REASONS } from '../../../core/agents/collect-turn.ts'
 import { PLATFORMS } from '../../../core/agents/platforms.ts'
-import { END_REASONS } from '../../../core/agents/turn-limits.ts'
 import { PageLimit } from '../../../core/page-limit.ts'
 
 export const MAX_ATTACHMENTS = 8

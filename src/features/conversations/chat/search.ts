@@ -1,7 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { isBefore, snippetOf, toPieces, toWordQuery } from '../../../db/full-text.ts'
 import type { Db } from '../../../db/open.ts'
-import { readPage } from '../../../db/pages/read-page.ts'
+import { readPage } from '../../../db/pages.ts'
 import { sequenceOf, toChatMessage } from './history.ts'
 import type { SearchQuery, SearchResults } from './schemas.ts'
 import { messages } from './tables.ts'

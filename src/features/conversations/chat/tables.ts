@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { END_REASONS } from '../../../core/agents/collect-turn.ts'
 import { PLATFORMS } from '../../../core/agents/platforms.ts'
-import { END_REASONS } from '../../../core/agents/turn-limits.ts'
 import { oneOf } from '../../../db/checks.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { agents } from '../../agents/registry/tables.ts'

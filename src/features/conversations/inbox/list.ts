@@ -1,6 +1,6 @@
 import { and, desc, eq, lt } from 'drizzle-orm'
 import type { Db } from '../../../db/open.ts'
-import { readPage } from '../../../db/pages/read-page.ts'
+import { readPage } from '../../../db/pages.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'

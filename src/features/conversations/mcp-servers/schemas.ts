@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { McpCommands } from '../../../core/agents/mcp.ts'
-import { JsonObjectText } from '../../../core/json/json-object.ts'
-import { webUrl } from '../../../core/text/web-url.ts'
+import { JsonObjectText } from '../../../core/json/bounded-json.ts'
+import { webUrl } from '../../../core/text/names.ts'
 
 const BAD_NAME = 'name must be lower-case letters, digits and dashes, at most 30'
 const Name = z.string(BAD_NAME).regex(/^[a-z0-9][a-z0-9-]{0,29}$/, BAD_NAME)

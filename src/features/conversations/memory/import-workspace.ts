@@ -2,7 +2,7 @@ import { AppError } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
-import { type InstructionDeps, readInstructions, writeInstructions } from './instructions.ts'
+import { type InstructionDeps, readInstructions, writeInstructions } from './notes.ts'
 import { addTexts, fitsFact, type SaveDeps } from './save.ts'
 import { MAX_INSTRUCTION_CHARACTERS, type WorkspaceImport, type WorkspaceImported } from './schemas.ts'
 

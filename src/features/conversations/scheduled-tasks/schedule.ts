@@ -1,5 +1,5 @@
 import { Cron } from 'croner'
-import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
+import { spareTurn } from '../../../core/concurrency/timing.ts'
 import { AppError } from '../../../core/errors.ts'
 import { toLocalTime } from '../../../core/time-zone.ts'
 

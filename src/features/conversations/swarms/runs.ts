@@ -1,7 +1,7 @@
 import { and, asc, count, desc, eq, inArray, lt, type SQL } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import { readPage } from '../../../db/pages/read-page.ts'
+import { readPage } from '../../../db/pages.ts'
 import type { PageQuery, Run, RunAnswer, RunLine, RunList } from './schemas.ts'
 import { getSwarm } from './swarms.ts'
 import { type AnswerRow, type SwarmRunRow, swarmAnswers, swarmRuns } from './tables.ts'

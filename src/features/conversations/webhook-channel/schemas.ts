@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { webUrl } from '../../../core/text/web-url.ts'
+import { webUrl } from '../../../core/text/names.ts'
 
 const MAX_TEXT_CHARACTERS = 20_000
 const BAD_CONVERSATION = 'conversation must be 1 to 100 letters, digits, and . _ : -'

@@ -1,6 +1,6 @@
 import { and, eq, gte, inArray, ne, sql } from 'drizzle-orm'
 import { addDays, type Clock, toDay } from '../../../core/clock.ts'
-import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
+import { spareTurn } from '../../../core/concurrency/timing.ts'
 import { toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { agents } from '../../agents/registry/tables.ts'

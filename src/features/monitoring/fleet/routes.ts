@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import type { ChangeFeed } from '../../../db/changes/feed.ts'
+import type { ChangeFeed } from '../../../db/changes.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'

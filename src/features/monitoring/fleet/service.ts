@@ -2,7 +2,7 @@ import { and, asc, count, desc, eq, exists, inArray, type SQL, sql } from 'drizz
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { toDay } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { ChangeFeed } from '../../../db/changes/feed.ts'
+import type { ChangeFeed } from '../../../db/changes.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
 import type { EventStream } from '../../../http/streams/sse.ts'

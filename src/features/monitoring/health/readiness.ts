@@ -1,6 +1,6 @@
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { orLate } from '../../../core/concurrency/or-late.ts'
+import { orLate } from '../../../core/concurrency/race.ts'
 import type { Db } from '../../../db/open.ts'
 import { findWriteFailure, write } from '../../../db/write.ts'
 import type { DiskFloor } from '../../agents/storage/disk.ts'

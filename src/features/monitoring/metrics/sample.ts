@@ -2,7 +2,7 @@ import { and, count, desc, eq, gt, inArray, isNotNull, lt, max, sql } from 'driz
 import type { RuntimeStats } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { addDays } from '../../../core/clock.ts'
-import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
+import { spareTurn } from '../../../core/concurrency/timing.ts'
 import { AppError } from '../../../core/errors.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db, Tx } from '../../../db/open.ts'

@@ -1,7 +1,7 @@
 import { and, desc, eq, inArray, isNull, max } from 'drizzle-orm'
 import { type Inspection, RUNTIMES, type RuntimeName } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
-import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
+import { spareTurn } from '../../../core/concurrency/timing.ts'
 import { AppError } from '../../../core/errors.ts'
 import { VERSION } from '../../../core/version.ts'
 import type { Db } from '../../../db/open.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseMicroUsd } from '../../../core/money.ts'
-import { webUrl } from '../../../core/text/web-url.ts'
+import { webUrl } from '../../../core/text/names.ts'
 import { WalletPayment } from '../wallets/schemas.ts'
 
 const BAD_MAX = 'maxAmount must be a decimal number of dollars, above 0 and at most 100'

@@ -23,7 +23,6 @@ import {
   WORK_MS,
   type Work,
 } from './payments.ts'
-import type { Plugin, Plugins } from './plugins.ts'
 import { GatewayOffer, GatewayResult } from './schemas.ts'
 import { settleAgain, settleOnce, settleShown, toId } from './settle.ts'
 import type { GatewayPaymentRow } from './tables.ts'
@@ -260,3 +259,22 @@ async function work(deps: Base, c: Context<GatewayEnv>, order: Order, paid: Paid
     return paid.sealed(c.json({ error: reason, code: 'WORK_FAILED', message: describeRefund(to), refund: back }, 502))
   }
 }
+
+/**
+ * The request body and the paying user, null without an account. `signal` aborts when the work takes too long, not when
+ * the caller disconnects.
+ */
+type PluginCall = { body: Record<string, unknown>; user: SignedInUser | null; signal: AbortSignal }
+
+/**
+ * Work paid by the request. `run` throws AppError when it fails, which refunds the payment. `check` rejects invalid
+ * bodies before payment.
+ */
+export type Plugin = {
+  name: string
+  description: string
+  priceMicroUsd: number
+  check(call: Omit<PluginCall, 'signal'>): void
+  run(call: PluginCall): Promise<Record<string, unknown>>
+}
+export type Plugins = ReadonlyMap<string, Plugin>

@@ -7,8 +7,7 @@ import type { Idempotency } from '../../../http/idempotency.ts'
 import { validate } from '../../../http/validate.ts'
 import type { Base } from '../../base.ts'
 import type { TokenChains } from '../wallets/balance.ts'
-import { createAgentWallet, readAgentBalance } from './agent-wallets.ts'
-import { createSplit } from './create-split.ts'
+import { createAgentWallet, createSplit, readAgentBalance } from './create-split.ts'
 import { getSplitDetail, listSplits } from './list-splits.ts'
 import {
   AgentWallet,

@@ -10,8 +10,7 @@ import type { Base } from '../../base.ts'
 import type { TokenChains } from '../wallets/balance.ts'
 import { orderPayment } from '../wallets/order.ts'
 import { managedWallets, type PaymentRow, type WalletRow, walletPayments } from '../wallets/tables.ts'
-import { findSplitWallet } from './agent-wallets.ts'
-import { START_JOB } from './create-split.ts'
+import { findSplitWallet, START_JOB } from './create-split.ts'
 import { type PartRow, royaltyParts, royaltySplits, type SplitRow } from './tables.ts'
 
 type SettleDeps = Base & { approvalExpiryMinutes: number; isStandby: boolean; tokenChains: TokenChains }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseMicroUsd } from '../../../core/money.ts'
-import { webUrl } from '../../../core/text/web-url.ts'
+import { webUrl } from '../../../core/text/names.ts'
 
 const required = (name: string, max: number) =>
   z

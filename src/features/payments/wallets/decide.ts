@@ -1,5 +1,5 @@
 import { and, eq } from 'drizzle-orm'
-import { inLanes } from '../../../core/concurrency/in-lanes.ts'
+import { inLanes } from '../../../core/concurrency/keyed-queue.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'

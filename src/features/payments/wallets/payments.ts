@@ -2,7 +2,7 @@ import { and, desc, eq, inArray, isNotNull, isNull, lt, lte, type SQL, sql } fro
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import { type Page, readPage } from '../../../db/pages/read-page.ts'
+import { type Page, readPage } from '../../../db/pages.ts'
 import { prepareOnce } from '../../../db/prepare-once.ts'
 import { LEDGER_CURRENCIES, type LedgerCurrency, platformAccount, walletsOf } from '../ledger/accounts.ts'
 import { postChainMovement } from '../ledger/post.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { JsonObjectText } from '../../../core/json/json-object.ts'
-import { webUrl } from '../../../core/text/web-url.ts'
+import { JsonObjectText } from '../../../core/json/bounded-json.ts'
+import { webUrl } from '../../../core/text/names.ts'
 
 /** The URL limit of the egress client. */
 const MAX_URL_CHARACTERS = 8192

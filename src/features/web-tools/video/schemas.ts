@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { webUrl } from '../../../core/text/names.ts'
 import { withoutUserinfo } from '../../../core/text/url-userinfo.ts'
-import { webUrl } from '../../../core/text/web-url.ts'
 
 const words = (name: string, limit = 2000) =>
   z

@@ -16,7 +16,7 @@ import { Inbox } from '../../conversations/inbox/schemas.ts'
 import { radioStreams } from '../radio/tables.ts'
 import { webhookEventsJob } from './receive.ts'
 import { webhookEvents } from './tables.ts'
-import { createMailVerifier } from './verify.ts'
+import { createMailVerifier } from './web.ts'
 
 const VIDEO_SECRET = 'mux-signing-secret'
 const MAIL_SECRET = `whsec_${Buffer.from('a secret of the mail service').toString('base64')}`

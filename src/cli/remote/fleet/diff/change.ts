@@ -1,4 +1,7 @@
-import { hasReference } from '../references.ts'
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { errorMessage } from '../../../../core/errors.ts'
+import { UsageError } from '../../../exit.ts'
 
 /** One changed value as shown to the user; a secret is shown as its reference. */
 export type Change = { kind: 'add' | 'change' | 'remove'; field: string; before?: unknown; after?: unknown }
@@ -59,4 +62,36 @@ export function toRemoval(field: string, path: string, body?: Record<string, unk
 
 export function toAddition(field: string, after: string, path: string, body: Record<string, unknown>): Part {
   return { changes: [{ kind: 'add', field, after }], calls: [{ method: 'POST', path, body }] }
+}
+
+const REFERENCE = /\$\{(env|file):([^{}]+)\}/g
+
+/** Resolves the references in a text; `field` is for the message. @throws UsageError for a missing variable or file. */
+export type LookUp = (text: string, field: string) => string
+
+/** Paths are relative to the fleet file. */
+export function createLookUp(fleetFile: string, environment: Record<string, string | undefined>): LookUp {
+  const folder = fleetFile === '-' ? process.cwd() : dirname(resolve(fleetFile))
+  return (text, field) =>
+    text.replace(REFERENCE, (_, kind: string, name: string) => {
+      const value = kind === 'env' ? environment[name] : readLine(resolve(folder, name), field)
+      if (value) return value
+      throw new UsageError(`${field}: ${name} is ${kind === 'env' ? 'not set' : 'empty'}`)
+    })
+}
+
+export function listReferences(text: string): string[] {
+  return text.match(REFERENCE) ?? []
+}
+
+export function hasReference(text: string): boolean {
+  return text.search(REFERENCE) !== -1
+}
+
+function readLine(path: string, field: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    throw new UsageError(`${field}: ${path} cannot be read (${errorMessage(error)})`, { cause: error })
+  }
 }

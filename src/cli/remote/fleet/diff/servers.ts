@@ -1,8 +1,8 @@
 import type { WantedAgent, WantedServer } from '../fleet-file.ts'
 import type { PresentAgent } from '../present.ts'
-import { hasReference } from '../references.ts'
 import {
   type Change,
+  hasReference,
   join,
   NO_PART,
   type Part,

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { MAX_GENERATIONS } from '../../../../core/agents/collect-turn.ts'
+import { END_REASONS, MAX_GENERATIONS } from '../../../../core/agents/collect-turn.ts'
 import { MESSENGERS } from '../../../../core/agents/platforms.ts'
-import { END_REASONS } from '../../../../core/agents/turn-limits.ts'
 import { ToolCall } from '../schemas.ts'
 
 /** Longest reply of an agent; most messages in one report. */

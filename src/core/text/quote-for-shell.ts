@@ -1,4 +1,0 @@
-/** Quotes a word for a POSIX shell. */
-export function quoteForShell(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
-}
