@@ -59,10 +59,15 @@ function writeWhole(descriptor: number, text: string): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done)
 }
 
-/** Writes the lines of one turn of the event loop together, and the rest at exit. */
+/** A busy server writes its lines this often, because each write costs more than the lines. */
+const GATHER_MS = 50
+
+/** Writes a line at once after a pause, the lines that follow it together, and the rest at exit. */
 function buffered(write: (text: string) => void, writeAtExit: (text: string) => void): (line: string) => void {
   let lines = ''
+  let writtenAt = -GATHER_MS
   const take = () => {
+    writtenAt = performance.now()
     const taken = lines
     lines = ''
     return taken
@@ -71,10 +76,12 @@ function buffered(write: (text: string) => void, writeAtExit: (text: string) => 
     if (lines !== '') writeAtExit(take())
   })
   return (line) => {
-    if (lines === '')
-      setImmediate(() => {
+    if (lines === '') {
+      const waitMs = Math.max(0, writtenAt + GATHER_MS - performance.now())
+      setTimeout(() => {
         if (lines !== '') write(take())
-      })
+      }, waitMs)
+    }
     lines += line
   }
 }
