@@ -45,6 +45,7 @@ const Said = z.looseObject({ content: z.string().nullish() })
 type Choice = { message: z.infer<typeof Said>; finish_reason?: string | null }
 /** Validated without zod because an answer may be long and few fields are used. */
 const Choice = z.custom<Choice>(isChoice)
+type ChoiceDelta = { delta?: z.infer<typeof Said> | null; finish_reason?: string | null }
 const Called = z.object({ name: z.string().nullish(), arguments: z.string().nullish() })
 const ToolCalls = z.array(z.object({ function: Called }).catch({ function: {} }))
 const Thoughts = z.array(z.object({ text: z.string().nullish(), summary: z.string().nullish() }).catch({}))
@@ -55,7 +56,7 @@ const CompletionResponse = z.object({
   usage: Reported,
 })
 const ChunkResponse = z.object({
-  choices: listOf(z.object({ delta: Said.nullish(), finish_reason: z.string().nullish() })).default([]),
+  choices: listOf(z.custom<ChoiceDelta>(isChoiceDelta)).default([]),
   usage: Reported,
   error: z.unknown().optional(),
 })
@@ -143,9 +144,20 @@ function isVector(embedding: unknown): boolean {
 
 function isChoice(choice: unknown): boolean {
   if (typeof choice !== 'object' || choice === null || !('message' in choice)) return false
-  const { message } = choice
-  if (typeof message !== 'object' || message === null) return false
-  return !('content' in message) || message.content === null || typeof message.content === 'string'
+  return isSaid(choice.message)
+}
+
+/** By hand as well: a stream has thousands of them. */
+function isChoiceDelta(choice: unknown): boolean {
+  if (typeof choice !== 'object' || choice === null) return false
+  const { delta, finish_reason: reason }: { delta?: unknown; finish_reason?: unknown } = choice
+  if (delta !== undefined && delta !== null && !isSaid(delta)) return false
+  return reason === undefined || reason === null || typeof reason === 'string'
+}
+
+function isSaid(said: unknown): boolean {
+  if (typeof said !== 'object' || said === null) return false
+  return !('content' in said) || said.content == null || typeof said.content === 'string'
 }
 
 /** Returns whether the message contains more than its role. */

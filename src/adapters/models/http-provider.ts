@@ -254,25 +254,30 @@ function toProviderError(provider: string, error: unknown, deadline: Deadline): 
 
 type Deadline = { signal: AbortSignal; isOver(): boolean; restart(): void; clear(): void }
 
-/** Aborts `timeoutMs` after the last `restart`, or when the caller's `signal` aborts. */
+/**
+ * Aborts `timeoutMs` after the last `restart`, or when the caller's `signal` aborts. A restart only notes the time, because
+ * every chunk of a stream is one.
+ */
 function createDeadline(timeoutMs: number, signal: AbortSignal): Deadline {
   const controller = new AbortController()
   let isOver = false
-  let timer: Timer | undefined
+  let endsAt = performance.now() + timeoutMs
   const abort = () => controller.abort(signal.reason)
   const clear = () => {
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)
   }
   const restart = () => {
-    clearTimeout(timer)
-    timer = setTimeout(() => {
-      isOver = true
-      controller.abort()
-    }, timeoutMs)
+    endsAt = performance.now() + timeoutMs
   }
+  const check = () => {
+    const leftMs = endsAt - performance.now()
+    isOver = leftMs <= 0
+    if (isOver) controller.abort()
+    else timer = setTimeout(check, Math.ceil(leftMs))
+  }
+  let timer = setTimeout(check, timeoutMs)
   signal.addEventListener('abort', abort)
   if (signal.aborted) abort()
-  restart()
   return { signal: controller.signal, isOver: () => isOver, restart, clear }
 }

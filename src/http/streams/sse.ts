@@ -1,5 +1,4 @@
 import type { Context } from 'hono'
-import { type SSEStreamingApi, streamSSE } from 'hono/streaming'
 import { endWith } from '../../core/concurrency/race.ts'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
@@ -86,31 +85,65 @@ export function liveStream<Env extends BaseEnv>(
 }
 
 function startStream<Env extends BaseEnv>(c: Context<Env>, log: Log, run: (stream: EventStream) => Promise<void>) {
-  c.header('x-accel-buffering', 'no')
-  const response = streamSSE(c, async (sse) => {
-    const client = new AbortController()
-    sse.onAbort(() => client.abort())
-    const heartbeat = setInterval(() => void sse.write(': keep-alive\n\n').catch(() => client.abort()), HEARTBEAT_MS)
-    try {
-      await run({
-        signal: client.signal,
-        send: (event, data, id) => sendJson(sse, event, data, id),
-        sendText: (event, data) => sse.writeSSE({ event, data }),
-        write: (data) => sse.writeSSE({ data }),
-      })
-    } catch (error) {
+  const client = new AbortController()
+  const body = openBody(() => client.abort())
+  const send = (event: string, data: unknown, id?: number) => body.write(toEvent(JSON.stringify(data), event, id))
+  const heartbeat = setInterval(() => void body.write(': keep-alive\n\n'), HEARTBEAT_MS)
+  const sendText = (event: string, data: string) => body.write(toEvent(data, event))
+  run({ signal: client.signal, send, sendText, write: (data) => body.write(toEvent(data)) })
+    .catch(async (error) => {
       if (client.signal.aborted) return
-      log.error({ requestId: c.var.requestId, path: c.req.path, error: errorMessage(error) }, 'stream failed')
-      await sendJson(sse, 'error', { error: 'Internal error' })
-    } finally {
+      log.error({ requestId: c.get('requestId'), path: c.req.path, error: errorMessage(error) }, 'stream failed')
+      await send('error', { error: 'Internal error' })
+    })
+    .finally(() => {
       clearInterval(heartbeat)
-    }
-  })
-  // Hono would set `no-cache`, which allows storing private data.
-  response.headers.set('cache-control', 'no-store')
-  return response
+      body.close()
+    })
+  c.header('content-type', 'text/event-stream')
+  c.header('x-accel-buffering', 'no')
+  return c.body(body.readable)
 }
 
-function sendJson(sse: SSEStreamingApi, event: string, data: unknown, id?: number): Promise<void> {
-  return sse.writeSSE({ event, data: JSON.stringify(data), ...(id !== undefined && { id: String(id) }) })
+/** A response body whose `write` resolves when the client has read; after the client has left, nothing is written. */
+function openBody(onLeave: () => void) {
+  const encoder = new TextEncoder()
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  let reading: PromiseWithResolvers<void> | null = null
+  let isOver = false
+  const noteRead = () => {
+    reading?.resolve()
+    reading = null
+  }
+  const readable = new ReadableStream<Uint8Array>({
+    start(opened) {
+      controller = opened
+    },
+    pull: noteRead,
+    cancel() {
+      isOver = true
+      noteRead()
+      onLeave()
+    },
+  })
+  return {
+    readable,
+    write(text: string): Promise<void> {
+      if (isOver) return Promise.resolve()
+      // First, because the stream may ask for more while it takes this.
+      reading ??= Promise.withResolvers()
+      const { promise } = reading
+      controller?.enqueue(encoder.encode(text))
+      return promise
+    },
+    close() {
+      if (!isOver) controller?.close()
+      isOver = true
+    },
+  }
+}
+
+function toEvent(data: string, event?: string, id?: number): string {
+  const lines = /[\r\n]/.test(data) ? data.split(/\r\n|\r|\n/).join('\ndata: ') : data
+  return `${event === undefined ? '' : `event: ${event}\n`}data: ${lines}\n${id === undefined ? '' : `id: ${id}\n`}\n`
 }

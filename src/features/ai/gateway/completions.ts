@@ -108,11 +108,12 @@ export async function completeStreaming(
     const form = call.forms.formOf(target)
     const changes = { ...toBound(target, form, call.size, attempt.isTight), ...toStreamOptions(form) }
     const wire = toWire(target, form, changes)
-    return untilAnswer(target, noting(attempt, await target.provider.stream(wire, request.signal)))
+    return untilAnswer(target, attempt, await target.provider.stream(wire, request.signal))
   })
   const served = toServed(call, answered)
   const { attempt, value } = answered.value
-  const passed = guard ? guardChunks(guard, value, toGuardedCall(request)) : value
+  const chunks = hearRest(attempt, value)
+  const passed = guard ? guardChunks(guard, chunks, toGuardedCall(request)) : chunks
   return { ...served, chunks: recordUsageOf(attempt, passed, { addsUsage: served.isTranslated }) }
 }
 
@@ -164,39 +165,38 @@ async function askInTurn<T>(
   }
 }
 
-async function* noting(attempt: Attempt, chunks: AsyncIterable<CompletionChunk>): AsyncGenerator<CompletionChunk> {
-  for await (const chunk of chunks) {
-    attempt.hear(chunk)
-    yield chunk
-  }
-}
+/** A stream whose answer has begun, and the chunks that were already read. */
+type Begun = { read: readonly CompletionChunk[]; rest: AsyncIterator<CompletionChunk> }
 
-/** Waits for the first chunk with content. @throws ProviderError `broken` when the stream ends without one. */
+/** Reads up to the first chunk with content. @throws ProviderError `broken` when the stream ends without one. */
 async function untilAnswer(
   target: CatalogueModel,
+  attempt: Attempt,
   chunks: AsyncIterable<CompletionChunk>,
-): Promise<AsyncIterable<CompletionChunk>> {
-  const iterator = chunks[Symbol.asyncIterator]()
-  const waiting: CompletionChunk[] = []
+): Promise<Begun> {
+  const rest = chunks[Symbol.asyncIterator]()
+  const read: CompletionChunk[] = []
   for (;;) {
-    const next = await iterator.next()
+    const next = await rest.next()
     if (next.done) {
       throw new ProviderError('broken', `AI provider ${target.provider.id} gave an empty answer`, { isSpent: true })
     }
-    waiting.push(next.value)
-    if (next.value.isAnswer) return resume(waiting, iterator)
+    attempt.hear(next.value)
+    read.push(next.value)
+    if (next.value.isAnswer) return { read, rest }
   }
 }
 
-async function* resume(
-  waiting: CompletionChunk[],
-  iterator: AsyncIterator<CompletionChunk>,
-): AsyncGenerator<CompletionChunk> {
+/** Yields the chunks that were already read, then the rest. */
+async function* hearRest(attempt: Attempt, { read, rest }: Begun): AsyncGenerator<CompletionChunk> {
   try {
-    yield* waiting
-    for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value
+    for (const chunk of read) yield chunk
+    for (let next = await rest.next(); !next.done; next = await rest.next()) {
+      attempt.hear(next.value)
+      yield next.value
+    }
   } finally {
-    await iterator.return?.()
+    await rest.return?.()
   }
 }
 
