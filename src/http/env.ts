@@ -44,15 +44,13 @@ export type OnceEnv = { Variables: { once: Once } }
 export type PayerEnv = { Variables: { payer: SignedInUser | null } }
 
 /** The state of a rate limit after counting a request. */
-export type RateStanding = { limit: number; remaining: number; resetTime: Date | undefined }
+export type RateStanding = { limit: number; remaining: number; resetMs: number }
 
 /**
- * `rateLimit` belongs to the limiter that ran last, `shownLimit` to the response headers. `holder` is the id of the
- * authenticated user. The other variables belong to `http/bodies/body.ts`.
+ * `shownLimit` is the rate limit in the response headers. `holder` is the id of the authenticated user. The other variables belong to `http/bodies/body.ts`.
  */
 type BaseVariables = {
   requestId: string
-  rateLimit?: RateStanding
   shownLimit?: RateStanding
   holder?: string
   bodies?: Bodies

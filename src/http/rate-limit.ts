@@ -1,6 +1,5 @@
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
-import { rateLimiter } from 'hono-rate-limiter'
 import QuickLRU from 'quick-lru'
 import { AppError } from '../core/errors.ts'
 import { sha256 } from '../core/secrets.ts'
@@ -23,27 +22,20 @@ export function limitRate(
   message: string,
   keyOf: (c: Context<BaseEnv>) => string = (c) => addressKey(c.env.address),
 ) {
-  const limiter = rateLimiter<BaseEnv>({
-    windowMs: WINDOW_MS,
-    limit,
-    standardHeaders: false,
-    keyGenerator: keyOf,
-    store: createStore(),
-    handler: (c) => {
-      const standing = c.get('rateLimit')
-      if (standing) showLimit(c, standing)
-      c.header('retry-after', String(secondsUntil(standing?.resetTime)))
+  const count = createCounter()
+  const middleware = createMiddleware<BaseEnv>((c, next) => {
+    const { hits, resetMs } = count(keyOf(c))
+    const most = typeof limit === 'function' ? limit(c) : limit
+    const standing = { limit: most, remaining: Math.max(most - hits, 0), resetMs }
+    if (hits > most) {
+      showLimit(c, standing)
+      c.header('retry-after', String(secondsUntil(resetMs)))
       throw new AppError('limited', message)
-    },
+    }
+    const shown = c.get('shownLimit')
+    if (!shown || standing.remaining < shown.remaining) showLimit(c, standing)
+    return next()
   })
-  const middleware = createMiddleware<BaseEnv>((c, next) =>
-    limiter(c, () => {
-      const standing = c.get('rateLimit')
-      const shown = c.get('shownLimit')
-      if (standing && (!shown || standing.remaining < shown.remaining)) showLimit(c, standing)
-      return next()
-    }),
-  )
   return describeMiddleware(middleware, { errors: ['limited'] })
 }
 
@@ -52,41 +44,32 @@ export function limitRate(
  * credentials are not counted, because the agents of a machine share its address.
  */
 export function limitWrongCredentials(limit: number, isWrong: (error: AppError, c: Context<BaseEnv>) => boolean) {
-  const failures = createStore()
+  const count = createCounter()
   const middleware = createMiddleware<BaseEnv>(async (c, next) => {
     await next()
     if (!(c.error instanceof AppError) || !isWrong(c.error, c)) return
-    const { totalHits, resetTime } = failures.increment(addressKey(c.env.address))
-    if (totalHits <= limit) return
-    const retryAfter = String(secondsUntil(resetTime))
+    const { hits, resetMs } = count(addressKey(c.env.address))
+    if (hits <= limit) return
+    const retryAfter = String(secondsUntil(resetMs))
     throw new AppError('limited', 'Too many requests with a wrong credential', { retryAfter }, { cause: c.error })
   })
   return describeMiddleware(middleware, { errors: ['limited'] })
 }
 
 /** Counts requests by key per minute. Clients choose keys, so number and length are limited. */
-function createStore() {
-  const counts = new QuickLRU<string, { totalHits: number; resetTime: Date }>({ maxSize: MAX_KEYS })
-  const toName = (key: string) => (key.length <= MAX_KEY_LENGTH ? key : sha256(key))
-  const find = (name: string) => {
+function createCounter(): (key: string) => { hits: number; resetMs: number } {
+  const counts = new QuickLRU<string, { hits: number; resetMs: number }>({ maxSize: MAX_KEYS })
+  return (key) => {
+    const name = key.length <= MAX_KEY_LENGTH ? key : sha256(key)
+    const now = Date.now()
     const known = counts.get(name)
-    return known && known.resetTime.getTime() > Date.now() ? known : null
-  }
-  return {
-    increment(key: string) {
-      const name = toName(key)
-      const count = find(name) ?? { totalHits: 0, resetTime: new Date(Date.now() + WINDOW_MS) }
-      count.totalHits += 1
-      counts.set(name, count)
-      return count
-    },
-    decrement(key: string) {
-      const count = find(toName(key))
-      if (count && count.totalHits > 0) count.totalHits -= 1
-    },
-    resetKey(key: string) {
-      counts.delete(toName(key))
-    },
+    if (known && known.resetMs > now) {
+      known.hits += 1
+      return known
+    }
+    const count = { hits: 1, resetMs: now + WINDOW_MS }
+    counts.set(name, count)
+    return count
   }
 }
 
@@ -95,9 +78,9 @@ function showLimit(c: Context<BaseEnv>, standing: RateStanding): void {
   c.header('ratelimit-policy', `${standing.limit};w=${WINDOW_MS / 1000}`)
   c.header('ratelimit-limit', String(standing.limit))
   c.header('ratelimit-remaining', String(standing.remaining))
-  c.header('ratelimit-reset', String(secondsUntil(standing.resetTime)))
+  c.header('ratelimit-reset', String(secondsUntil(standing.resetMs)))
 }
 
-function secondsUntil(time: Date | undefined): number {
-  return time ? Math.max(0, Math.ceil((time.getTime() - Date.now()) / 1000)) : WINDOW_MS / 1000
+function secondsUntil(timeMs: number): number {
+  return Math.max(0, Math.ceil((timeMs - Date.now()) / 1000))
 }

@@ -18,12 +18,23 @@ export function validate<Target extends 'json' | 'query', Schema extends ZodType
     if (!result.success) throw new AppError('invalid', result.error.issues[0]?.message ?? 'Invalid request', extra)
   })
   if (target !== 'json') return describeMiddleware(check, { validates: { target, schema, isOptional: false } })
+  // The validator of Hono reads and checks bodies in ten asynchronous steps.
   const guard: typeof check = async (c, next) => {
     if (!hasJsonType(c)) throw new AppError('invalid', 'Content-Type must be application/json', extra)
-    await receiveText(c)
-    return check(c, next)
+    const parsed = schema.safeParse(parseJson(await receiveText(c)))
+    if (!parsed.success) throw new AppError('invalid', parsed.error.issues[0]?.message ?? 'Invalid request', extra)
+    c.req.addValidatedData('json', parsed.data as object)
+    await next()
   }
   return describeMiddleware(guard, { validates: { target, schema, isOptional: false } })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new AppError('invalid', 'Malformed JSON in request body', {}, { cause: error })
+  }
 }
 
 /** `validate` for an optional JSON body; a missing one is `{}`. */

@@ -58,12 +58,14 @@ const HARMLESS_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE'])
  * @throws AppError `storage_full` DISK_FULL.
  */
 export function refuseWritesOnFullDisk({ diskFloor }: { diskFloor: DiskFloor }) {
-  return createMiddleware<BaseEnv>(async (c, next) => {
-    if (isUsersWrite(c) && (await isLow(diskFloor))) {
-      throw new AppError('storage_full', 'The server has no room left. Please try again later.', { code: 'DISK_FULL' })
-    }
-    await next()
-  })
+  return createMiddleware<BaseEnv>((c, next) => (isUsersWrite(c) ? refuseOnFullDisk(diskFloor, next) : next()))
+}
+
+async function refuseOnFullDisk(diskFloor: DiskFloor, next: () => Promise<void>): Promise<void> {
+  if (await isLow(diskFloor)) {
+    throw new AppError('storage_full', 'The server has no room left. Please try again later.', { code: 'DISK_FULL' })
+  }
+  await next()
 }
 
 /**

@@ -63,12 +63,12 @@ export type AgentCallerEnv = BackendEnv & { Variables: { agentId: string } }
 /** Guard of `/api/ai/*` routes that cost money: sets `c.var.caller`. */
 export function requirePlannedCaller(callers: CallerFinder) {
   return describeMiddleware(
-    createMiddleware<CallerEnv>(async (c, next) => {
+    createMiddleware<CallerEnv>((c, next) => {
       enter(
         c,
         callers.requirePlannedCaller((name) => c.req.header(name), c.env.address),
       )
-      await next()
+      return next()
     }),
     { guard: 'planned-bearer' },
   )
@@ -77,12 +77,12 @@ export function requirePlannedCaller(callers: CallerFinder) {
 /** Guard of `/v1/*`: sets `c.var.caller`. */
 export function requireCaller(callers: CallerFinder) {
   return describeMiddleware(
-    createMiddleware<CallerEnv>(async (c, next) => {
+    createMiddleware<CallerEnv>((c, next) => {
       enter(
         c,
         callers.requireBearer((name) => c.req.header(name), c.env.address),
       )
-      await next()
+      return next()
     }),
     { guard: 'bearer' },
   )
@@ -104,12 +104,12 @@ export function requireAgent(callers: CallerFinder) {
 /** Guard of routes that need a caller but no plan: sets `c.var.caller`. */
 export function identifyCaller(callers: CallerFinder) {
   return describeMiddleware(
-    createMiddleware<CallerEnv>(async (c, next) => {
+    createMiddleware<CallerEnv>((c, next) => {
       enter(
         c,
         callers.identify((name) => c.req.header(name), c.env.address),
       )
-      await next()
+      return next()
     }),
     { guard: 'any-bearer' },
   )

@@ -91,13 +91,14 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
     limit,
     validate('json', CompletionRequest),
     async (c) => {
+      const caller = c.get('caller')
       const body = c.req.valid('json')
       const json = await receiveText(c)
       requirePlainControlKeys(json)
       const asked = {
-        caller: c.var.caller,
+        caller,
         requested: toModelRequest(body),
-        ...withInstruction({ body, json }, deps.instruct(c.var.caller.agentId)),
+        ...withInstruction({ body, json }, deps.instruct(caller.agentId)),
         endpoint: CHAT_ENDPOINT,
         signal: c.req.raw.signal,
       }
@@ -121,7 +122,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
       const json = await receiveText(c)
       requirePlainControlKeys(json)
       const answer = await embed(deps, {
-        caller: c.var.caller,
+        caller: c.get('caller'),
         requested: toModelRequest(body),
         body,
         json,
@@ -153,7 +154,7 @@ function bookkeepingRoutes(
     limit,
     validate('json', ToolEventRequest),
     async (c) => {
-      const { userId, agentId } = c.var.caller
+      const { userId, agentId } = c.get('caller')
       await recordToolEvents(deps, { userId, agentId }, c.req.valid('json'))
       return c.body(null, 204)
     },
@@ -165,7 +166,7 @@ function bookkeepingRoutes(
     caller,
     limit,
     (c) => {
-      const models = listForCaller(deps, c.var.caller)
+      const models = listForCaller(deps, c.get('caller'))
       if (isAnthropicClient(c)) return c.json(toAnthropicPage(models, (name) => c.req.query(name)))
       return c.json({ object: 'list', data: models.map(toOpenAiModel) } as const)
     },
@@ -179,7 +180,7 @@ function bookkeepingRoutes(
     limit,
     (c) => {
       const name = c.req.param('model')
-      const model = findForCaller(deps, name, c.var.caller)
+      const model = findForCaller(deps, name, c.get('caller'))
       if (!model) throw modelNotFound(name)
       return c.json(isAnthropicClient(c) ? toAnthropicModel(model) : toOpenAiModel(model))
     },
