@@ -16,6 +16,8 @@ import type { RunStead } from './features/admin/backups/run-backup.ts'
 import { createLogTail, type LogTail } from './features/admin/logs/log-tail.ts'
 import { startRunner } from './jobs/runner.ts'
 import { requireFinished, undoUnfinished } from './server/backups/unfinished.ts'
+import { type ClusterConfig, joinCluster } from './server/cluster/join.ts'
+import { type ClusterNode, createClusterNode } from './server/cluster/node.ts'
 import { requireWhole } from './server/damage.ts'
 import { openKey } from './server/keys/encryption-key.ts'
 import { startDatabaseCheck } from './server/later-check.ts'
@@ -88,8 +90,10 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const traces = config.traces && (await openTraces(config.traces, log))
   const trace = (provider: AiProvider) => traces?.trace(provider) ?? provider
   const providers = (await openKeylessProviders(config)).map(trace)
+  const cluster = config.cluster && (await openCluster({ ...config, cluster: config.cluster }, log))
   const openThisPlatform = () =>
     openServer({
+      cluster,
       config,
       log,
       encryptionKey,
@@ -116,6 +120,12 @@ export async function serve(options: ServeOptions): Promise<Server> {
     await before.close()
     installation = await openThisPlatform()
   }
+  cluster?.start(async () => {
+    const before = installation
+    installation = null
+    await before?.close()
+    installation = await openThisPlatform()
+  })
   const stopChecking = isCheckDue && options.runStead ? startDatabaseCheck(options.runStead, log) : null
   const stopWaiting = startRunner(
     first.isStandby ? [{ name: 'take-over', everyMs: TAKE_OVER_CHECK_MS, run: takeOver }] : [],
@@ -137,6 +147,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     async stop({ stopAgents = false } = {}) {
       forgetAddress()
       await stopChecking?.()
+      await cluster?.stop()
       await listeners.stop()
       await stopWaiting()
       await installation?.close({ stopAgents })
@@ -163,6 +174,11 @@ function requireUsableData(config: Config): boolean {
  */
 async function startFetchThread(): Promise<void> {
   await fetch('http://localhost/', { unix: '/none', signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }).catch(() => null)
+}
+
+async function openCluster(config: Config & { cluster: ClusterConfig }, log: Log): Promise<ClusterNode> {
+  const membership = await joinCluster(config, log)
+  return createClusterNode({ ...membership, cluster: config.cluster }, log)
 }
 
 /** Opens the providers that need no API key. */

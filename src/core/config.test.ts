@@ -46,6 +46,7 @@ test('without any variable the settings are the documented defaults', () => {
     ports: { web: 3000, backend: 3001, summarizer: 3100 },
     dataDir: resolve('data'),
     databaseFile: resolve('data/stead.db'),
+    cluster: null,
     mode: 'home',
     appUrl: undefined,
     domain: 'localhost',

@@ -53,6 +53,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     retentionDays: toRetention(env),
     ...{ minFreeDiskBytes: env.MIN_FREE_DISK_MB * 1024 * 1024, releaseFeedUrl: env.RELEASE_FEED_URL },
     ...toBackupSettings(env, environment),
+    cluster: toCluster(env),
     mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
     isProduction: env.NODE_ENV === 'production',
     idpA: toIdpA(env),
@@ -109,6 +110,22 @@ function toFirstAdmin({ ADMIN_EMAIL: email, ADMIN_PASSWORD: password }: Settings
   if (email) throw new StartupError('ADMIN_PASSWORD_FILE: is missing beside ADMIN_EMAIL')
   if (password) throw new StartupError('ADMIN_EMAIL: is missing beside ADMIN_PASSWORD')
   return null
+}
+
+/** Null for a single node. @throws StartupError when a setting that a cluster needs is missing. */
+function toCluster(env: Settings) {
+  if (env.CLUSTER_LOG_URL.length === 0) return null
+  if (!env.CLUSTER_NODE_URL) throw new StartupError('CLUSTER_NODE_URL: must be set beside CLUSTER_LOG_URL')
+  if (!env.ENCRYPTION_KEY) throw new StartupError('ENCRYPTION_KEY: must be set, and equal on all nodes of a cluster')
+  if (env.AGENT_RUNTIME !== 'swarm') {
+    throw new StartupError(`AGENT_RUNTIME: must be swarm in a cluster, not ${env.AGENT_RUNTIME}`)
+  }
+  return {
+    logUrls: env.CLUSTER_LOG_URL,
+    nodeUrl: env.CLUSTER_NODE_URL,
+    nodeId: env.CLUSTER_NODE_ID,
+    allowsAsync: env.CLUSTER_ALLOW_ASYNC,
+  }
 }
 
 function toClonePayments(env: Settings) {

@@ -46,6 +46,7 @@ export type KeptKey = (typeof KEPT_KEYS)[number]
 /** Purposes of derived keys. Except for `KEPT_KEYS`, they change with the master key. */
 export type DerivedKey =
   | KeptKey
+  | 'cluster'
   | 'csrf'
   | 'gateway-challenges'
   | 'key-check'

@@ -46,8 +46,8 @@ export function countChanges(db: Db): number {
 }
 
 /** Starts watching the connection for changes; `memoize` caches nothing before. */
-export function watchChanges({ db, sqlite }: Connection): void {
-  const statement = sqlite.prepare('PRAGMA data_version').pluck()
+export function watchChanges({ db, reader }: Pick<Connection, 'db' | 'reader'>): void {
+  const statement = reader.prepare('PRAGMA data_version').pluck()
   watches.set(db, { count: 0, isChecked: false, version: undefined, readVersion: () => statement.get() })
 }
 

@@ -13,8 +13,8 @@ export type Db = Pick<Drizzle, 'select' | 'selectDistinct' | '$count' | '$with' 
 /** The database inside a `write` closure; reads see the closure's writes. */
 export type Tx = Db & Pick<Drizzle, 'insert' | 'update' | 'delete' | 'run'>
 
-/** The underlying connection, for the write queue, migrations and backups. */
-export type Connection = { db: Db; tx: Tx; sqlite: Database.Database; close(): void }
+/** The underlying connection, for the write queue, migrations and backups. `sqlite` is the one that writes. */
+export type Connection = { db: Db; tx: Tx; sqlite: Database.Database; reader: Database.Database; close(): void }
 
 /** How long SQLite waits for another process, blocking the event loop. */
 export const BUSY_TIMEOUT_MS = 250
@@ -32,17 +32,22 @@ const PRAGMAS = [
 
 /**
  * Opens the file (mode 0600, folder 0700), or an in-memory database: empty for `:memory:`, a copy for serialized bytes.
+ * With `hasOwnReader`, `db` reads by a connection of its own, which sees only what is committed.
  * @throws StartupError when the folder cannot be written or a pragma has no effect.
  */
-export function openDatabase(file: string | Buffer): Connection {
+export function openDatabase(file: string | Buffer, { hasOwnReader = false } = {}): Connection {
   const sqlite = openFile(file)
-  const db = drizzle(sqlite, { casing: 'snake_case' })
+  const tx = drizzle(sqlite, { casing: 'snake_case' })
+  const reader = hasOwnReader ? openFile(file) : sqlite
+  if (hasOwnReader) reader.pragma('query_only = ON')
   return {
-    db,
-    tx: db,
+    db: hasOwnReader ? drizzle(reader, { casing: 'snake_case' }) : tx,
+    tx,
     sqlite,
+    reader,
     close() {
       if (!sqlite.memory) optimize(sqlite)
+      if (reader !== sqlite) reader.close()
       sqlite.close()
     },
   }

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3'
 import { AppError, errorMessage } from '../core/errors.ts'
 import { noteChange, watchChanges } from './changes.ts'
+import { type CapturedStatements, captureStatements, type LoggedStatement } from './cluster/statements.ts'
 import type { Connection, Db, Tx } from './open.ts'
 
 /** How long a commit may wait for another process, such as `stead user set-plan`. */
@@ -19,9 +20,19 @@ export function findWriteFailure(db: Db): string | null {
   return queues.get(db)?.failure ?? null
 }
 
+/** The log of a cluster, which stores the statements of each batch before its commit. */
+export type CommitLog = {
+  /** Returns why this node may not write now, or null. */
+  findRefusal(): AppError | null
+  /** Stores the statements of an open transaction. @throws AppError `unavailable`; the transaction is rolled back then. */
+  append(statements: readonly LoggedStatement[]): Promise<void>
+  /** Called when a stored batch could not be committed here: this file now lacks entries of the log. */
+  noteLostCommit(error: unknown): void
+}
+
 /** Creates the write queue of a newly opened database. */
-export function openWriteQueue(connection: Connection): void {
-  queues.set(connection.db, new WriteQueue(connection))
+export function openWriteQueue(connection: Connection, log: CommitLog | null = null): void {
+  queues.set(connection.db, new WriteQueue(connection, log))
   watchChanges(connection)
 }
 
@@ -39,6 +50,7 @@ export function write<T>(db: Db, closure: (tx: Tx) => T): Promise<T> {
 
 /** Group commit: the closures of one turn of the event loop share one `BEGIN IMMEDIATE` and one fsync. */
 class WriteQueue {
+  readonly #db: Db
   readonly #tx: Tx
   readonly #sqlite: Database.Database
   readonly #statements: Record<'begin' | 'commit' | 'rollback' | 'save' | 'release' | 'undo', Database.Statement>
@@ -46,8 +58,14 @@ class WriteQueue {
   #failures = 0
   #waiting: Work[] = []
   #busySince: number | undefined
+  readonly #log: CommitLog | null
+  readonly #captured: CapturedStatements | null
+  /** A batch waits for the log, in an open transaction. */
+  #isAppending = false
+  #isScheduled = false
 
-  constructor({ tx, sqlite }: Connection) {
+  constructor({ db, tx, sqlite }: Connection, log: CommitLog | null) {
+    this.#db = db
     this.#tx = tx
     this.#sqlite = sqlite
     this.#statements = {
@@ -58,16 +76,31 @@ class WriteQueue {
       release: sqlite.prepare('RELEASE closure'),
       undo: sqlite.prepare('ROLLBACK TO closure'),
     }
+    this.#log = log
+    this.#captured = log && captureStatements(sqlite)
   }
 
   add<T>(closure: (tx: Tx) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (this.#waiting.length === 0) setImmediate(() => this.#flush())
       this.#waiting.push({ closure, resolve, reject })
+      this.#schedule()
     })
   }
 
+  #schedule(): void {
+    if (this.#isScheduled || this.#isAppending || this.#waiting.length === 0) return
+    this.#isScheduled = true
+    setImmediate(() => this.#flush())
+  }
+
   #flush(): void {
+    this.#isScheduled = false
+    if (this.#isAppending) return
+    const refusal = this.#log?.findRefusal()
+    if (refusal) {
+      for (const work of this.#waiting.splice(0)) work.reject(refusal)
+      return
+    }
     try {
       this.#statements.begin.run()
     } catch (error) {
@@ -79,17 +112,46 @@ class WriteQueue {
     this.#waiting = []
     const failures = this.#failures
     const written = this.#runAll(batch)
+    const statements = this.#captured?.take() ?? []
+    if (this.#log && statements.length > 0) void this.#commitLogged(this.#log, statements, written, failures)
+    else this.#commit(written, failures)
+  }
+
+  /** Commits after the log has stored the batch; other batches wait meanwhile. */
+  async #commitLogged(
+    log: CommitLog,
+    statements: LoggedStatement[],
+    written: Outcome[],
+    failures: number,
+  ): Promise<void> {
+    this.#isAppending = true
+    try {
+      await log.append(statements)
+      const failure = this.#commit(written, failures)
+      if (failure !== null) log.noteLostCommit(failure)
+    } catch (error) {
+      if (this.#sqlite.inTransaction) this.#statements.rollback.run()
+      for (const { work } of written) work.reject(error)
+    } finally {
+      this.#isAppending = false
+      this.#schedule()
+    }
+  }
+
+  /** @returns why the commit failed, or null. */
+  #commit(written: Outcome[], failures: number): unknown {
     try {
       if (this.#sqlite.inTransaction) this.#statements.commit.run()
     } catch (error) {
       if (this.#sqlite.inTransaction) this.#statements.rollback.run()
       this.#noteFailure(error)
       failAll(written, error)
-      return
+      return error
     }
     if (written.length > 0 && this.#failures === failures) this.failure = null
-    noteChange(this.#tx)
+    noteChange(this.#db)
     for (const { work, result } of written) work.resolve(result as never)
+    return null
   }
 
   /** Runs each closure in its savepoint and returns those awaiting the commit. */
@@ -108,6 +170,7 @@ class WriteQueue {
         if (isDiskError(error)) this.#noteFailure(error)
         if (this.#sqlite.inTransaction) continue
         // A full disk makes SQLite roll back the whole transaction, so earlier closures failed too.
+        this.#captured?.take()
         failAll(written, error)
         this.#postpone(batch.slice(index + 1))
         return []
@@ -117,18 +180,20 @@ class WriteQueue {
   }
 
   #postpone(works: Work[]): void {
-    if (works.length > 0 && this.#waiting.length === 0) setImmediate(() => this.#flush())
     this.#waiting.unshift(...works)
+    this.#schedule()
   }
 
   #runOne(closure: (tx: Tx) => unknown): unknown {
     this.#statements.save.run()
+    const captured = this.#captured?.count() ?? 0
     try {
       const result = closure(this.#tx)
       requireSynchronous(result)
       this.#statements.release.run()
       return result
     } catch (error) {
+      this.#captured?.keepFirst(captured)
       if (this.#sqlite.inTransaction) {
         this.#statements.undo.run()
         this.#statements.release.run()
@@ -145,6 +210,7 @@ class WriteQueue {
   #retryOrFail(error: unknown): void {
     this.#busySince ??= performance.now()
     if (isBusy(error) && performance.now() - this.#busySince < BUSY_LIMIT_MS) {
+      this.#isScheduled = true
       setTimeout(() => this.#flush(), BUSY_PAUSE_MS)
       return
     }

@@ -36,6 +36,8 @@ import { createAgentProxy } from './agent-proxy.ts'
 import { createApp } from './app.ts'
 import { createFindWaiting, sweepRestoredStates, toRestoredStates } from './backups/restored-states.ts'
 import { sweepBackups } from './backups/staging.ts'
+import type { ClusterNode } from './cluster/node.ts'
+import { createClusterRouter } from './cluster/router.ts'
 import { openDashboard } from './dashboard.ts'
 import { openMigrated } from './database.ts'
 import { jobKinds, repeatingJobs } from './jobs.ts'
@@ -56,6 +58,8 @@ export type ServerParts = Pick<
   config: Config
   log: Log
   agent: { command: readonly [string, ...string[]]; path: string; lang: string }
+  /** The cluster that this node belongs to; null for a single node. */
+  cluster: ClusterNode | null
   /** Traces the calls of a provider that is opened later. */
   trace: (provider: AiProvider) => AiProvider
 }
@@ -83,19 +87,25 @@ export type OpenServer = ServedApps & {
  * @throws StartupError when the database cannot be opened or migrated.
  */
 export async function openServer(parts: ServerParts): Promise<OpenServer> {
-  const { config, log, encryptionKey } = parts
-  const { connection } = openMigrated(config.databaseFile, config.dataDir)
+  const { config, log, encryptionKey, cluster } = parts
+  const { connection } = openMigrated(config.databaseFile, config.dataDir, cluster)
   const { db } = connection
-  await write(db, (tx) => noteKey(tx, createSealer(encryptionKey)))
-  await preparePlans(db, parts)
+  const isFollower = cluster?.role() === 'follower'
+  if (!isFollower) {
+    await write(db, (tx) => noteKey(tx, createSealer(encryptionKey)))
+    await preparePlans(db, parts)
+  }
   await sweepBackups(config).catch((error) =>
     log.warn({ error: errorMessage(error) }, 'cannot remove leftovers of backups'),
   )
   const here = toHere(config)
-  const objection = await claimOwnership(db, here)
+  const objection = cluster ? null : await claimOwnership(db, here)
   if (objection !== null) log.warn(`Standby: ${objection}. Agents are not started or stopped.`)
-  const runtimes =
-    objection === null ? await openOwnRuntimes(parts, db, here.instance) : createStandbyRuntimes(config.agents)
+  // A follower does nothing by itself: the leader runs jobs and agents.
+  const isStandby = objection !== null || isFollower
+  const runtimes = isStandby
+    ? createStandbyRuntimes(config.agents)
+    : await openOwnRuntimes(parts, db, cluster?.clusterId ?? here.instance)
   const platform = openPlatform({
     ...parts,
     clock: systemClock,
@@ -103,19 +113,20 @@ export async function openServer(parts: ServerParts): Promise<OpenServer> {
     connection,
     passwordCost: PASSWORD_COST,
     runtimes,
-    isStandby: objection !== null,
+    isStandby,
     openProvider: (id, apiKey, custom) => {
       const provider = openProviderOf(config, id, apiKey, custom)
       return provider && parts.trace(provider)
     },
   })
   const checkpoints = startCheckpoints({ sqlite: connection.sqlite, file: config.databaseFile, log })
-  const jobs = objection === null ? await startJobs(platform) : startIdleJobs(platform)
+  const jobs = isStandby ? startIdleJobs(platform) : await startJobs(platform)
   return {
     app: createApp(platform, openDashboard()),
     agentProxy: createAgentProxy(platform.agents),
     runtimeName: await runtimes.choose(),
-    setupLink: objection === null ? await prepareFirstAccount(platform, config) : null,
+    router: cluster && createClusterRouter(cluster, createSealer(encryptionKey).deriveKey('cluster'), log),
+    setupLink: isStandby ? null : await prepareFirstAccount(platform, config),
     isStandby: objection !== null,
     listProviders: () => platform.ai.serviceProviders.all.map(({ id }) => id),
     reload() {

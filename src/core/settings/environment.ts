@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { AGENTS, WATCHDOG } from './agents.ts'
 import { BACKUPS } from './backups.ts'
+import { CLUSTER } from './cluster.ts'
 import { PEOPLE, RATES, SIGN_IN } from './people.ts'
 import { NAMES, OWN_SECRETS, PLACE, RETENTION, TRACES } from './platform.ts'
 import { CARDS, CHAINS, MODELS, PAYMENTS, WEB_TOOLS } from './services.ts'
@@ -13,6 +14,7 @@ export const SETTING_GROUPS = [
   { title: 'Server', settings: PLACE },
   { title: 'Retention', settings: RETENTION },
   { title: 'Backups', settings: BACKUPS },
+  { title: 'Cluster', settings: CLUSTER },
   { title: 'Domains and proxies', settings: NAMES },
   { title: 'Secrets', settings: OWN_SECRETS },
   { title: 'Accounts and mail', settings: PEOPLE },
@@ -32,6 +34,7 @@ export const Environment = z.object({
   ...PLACE,
   ...RETENTION,
   ...BACKUPS,
+  ...CLUSTER,
   ...NAMES,
   ...OWN_SECRETS,
   ...PEOPLE,
@@ -74,6 +77,7 @@ export const SECRETS = [
   'METRICS_TOKEN',
   'ENCRYPTION_KEY',
   'BACKUP_PASSPHRASE',
+  'CLUSTER_LOG_URL',
   'S3_SECRET_ACCESS_KEY',
   'ADMIN_PASSWORD',
   'OTEL_EXPORTER_OTLP_HEADERS',

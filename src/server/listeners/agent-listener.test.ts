@@ -16,7 +16,7 @@ const PORTS = { web: 0, backend: 0, summarizer: 0 }
 
 function openTestInstallation(host = '127.0.0.1', platformHost = ELSEWHERE) {
   const { platform, app, config: settings } = testPlatform()
-  const installation = { app, agentProxy: createAgentProxy(platform) }
+  const installation = { app, agentProxy: createAgentProxy(platform), router: null }
   const listeners = listen(() => installation, {
     host,
     ports: PORTS,

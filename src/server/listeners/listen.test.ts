@@ -78,7 +78,7 @@ test('GET /api/health, GET /health: 200 when a browser sends every cookie that i
 
 test('listeners.stop answers a request under way with connection: close and refuses new connections', async () => {
   const { platform, app, config } = testPlatform()
-  const installation = { app, agentProxy: createAgentProxy(platform) }
+  const installation = { app, agentProxy: createAgentProxy(platform), router: null }
   const settings = { host: '127.0.0.1', ports: { web: 0, backend: 0, summarizer: 0 }, trustedProxies: [] }
   const rules = { judgeHost: hostRuleOf(config), noteMisdirected: () => undefined }
   const listeners = listen(() => installation, { ...settings, ...rules })

@@ -10,6 +10,8 @@ import type { ApiName } from '../../http/env.ts'
 import type { HostRule, HostVerdict } from '../../http/hosts.ts'
 import { type AgentProxy, createTunnels } from '../agent-proxy.ts'
 import type { App } from '../app.ts'
+import type { ForwardedRequest } from '../cluster/forwarded.ts'
+import type { ClusterRouter } from '../cluster/router.ts'
 
 type ListenOptions = {
   host: string
@@ -21,8 +23,11 @@ type ListenOptions = {
   noteMisdirected: (host: string) => void
 }
 
-/** The app, and the proxy to agents that answers on the web port by Host header. */
-export type ServedApps = { app: App; agentProxy: AgentProxy }
+/**
+ * The app, and the proxy to agents that answers on the web port by Host header. `router` decides which node of a cluster
+ * answers; null for a single node.
+ */
+export type ServedApps = { app: App; agentProxy: AgentProxy; router: ClusterRouter | null }
 
 export type Listeners = {
   ports: Record<ApiName, number>
@@ -147,28 +152,41 @@ function listenOn(
         // Parsed as the app parses it, so that no spelling bypasses the check.
         if (onlyBelow !== undefined && !getPath(request).startsWith(onlyBelow))
           return Response.json({ error: 'Not found' }, { status: 404 })
-        const agent = api === 'web' ? installation.agentProxy.agentOf(hostHeader) : null
-        if (agent) {
-          const reached = installation.agentProxy.answer(request, agent, {
-            server,
-            client: toProxyClient(request, server),
+        const serve = (served: Request, as: ForwardedRequest) => {
+          const agent = as.api === 'web' ? installation.agentProxy.agentOf(as.host) : null
+          if (agent) {
+            const client = toProxyClient(received, server)
+            const from = { server, client: { ...client, address: as.address }, stopping }
+            return installation.agentProxy.answer(served, agent, from)
+          }
+          if (served.method !== 'GET') server.timeout(received, HANDLER_SECONDS)
+          return installation.app.fetch(served, {
+            api: as.api,
+            // Computed on demand: it costs as much as routing.
+            get address() {
+              return as.address
+            },
+            keepOpen: (_request: Request, stalledSeconds = 0) => server.timeout(received, stalledSeconds),
             stopping,
           })
-          return reached.then((answer) => answer && closeWhenStopping(answer, stopping))
         }
-        if (request.method !== 'GET') server.timeout(received, HANDLER_SECONDS)
-        const answer = installation.app.fetch(request, {
+        const own = {
           api,
-          // Computed on demand: it costs as much as routing.
+          host: hostHeader,
           get address() {
             return addressOf(received, server)
           },
-          keepOpen: (_request: Request, stalledSeconds = 0) => server.timeout(received, stalledSeconds),
-          stopping,
-        })
+        }
+        const answer = installation.router
+          ? installation.router.answer({
+              request,
+              ...{ api, host: hostHeader, server, serve },
+              address: () => own.address,
+            })
+          : serve(request, own)
         return answer instanceof Response
           ? closeWhenStopping(answer, stopping)
-          : answer.then((response) => closeWhenStopping(response, stopping))
+          : answer.then((response) => response && closeWhenStopping(response, stopping))
       },
     })
   } catch (error) {

@@ -20,7 +20,7 @@ export async function openAgentProxy(
   const domain = options.domain ?? 'localhost'
   const { platform, app, config, logLines } = testPlatform({ environment: { DOMAIN: domain, ...options.environment } })
   const agentProxy = createAgentProxy({ ...platform, ...(options.timeouts && { timeouts: options.timeouts }) })
-  const listeners: Listeners = listen(() => ({ app, agentProxy }), {
+  const listeners: Listeners = listen(() => ({ app, agentProxy, router: null }), {
     host: '127.0.0.1',
     ports: { web: 0, backend: 0, summarizer: 0 },
     trustedProxies: options.trustedProxies ?? [],

@@ -1,0 +1,178 @@
+import { existsSync, renameSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import Database from 'better-sqlite3'
+import { migrations } from '../../../migrations/list.ts'
+import { type CommitLogStore, createCommitLogStore } from '../../adapters/commit-log/commit-log.ts'
+import { LogUnreachable, openLogDatabase } from '../../adapters/commit-log/log-database.ts'
+import type { Config } from '../../core/config.ts'
+import { StartupError } from '../../core/errors.ts'
+import { randomText } from '../../core/ids.ts'
+import type { Log } from '../../core/log.ts'
+import { createSealer } from '../../core/secrets.ts'
+import {
+  type LogPosition,
+  prepareLogPosition,
+  preparePositionUpdate,
+  readLogPosition,
+} from '../../db/cluster/position.ts'
+import { openForReading } from '../../db/open.ts'
+
+/** How long a start waits for the log. */
+const START_MS = 20_000
+const RETRY_MS = 500
+/** Leases and expiry dates need clocks that agree. */
+const MAX_CLOCK_DIFFERENCE_MS = 5000
+
+export type ClusterConfig = NonNullable<Config['cluster']>
+type JoinConfig = Pick<Config, 'databaseFile' | 'encryptionKey'> & { cluster: ClusterConfig }
+
+/** A node's access to the log, and the identity of its cluster. */
+export type Membership = { store: CommitLogStore; clusterId: string }
+
+/**
+ * Connects to the commit log, and checks that this node and its database file belong to the cluster.
+ * @throws StartupError for another cluster, encryption key, SQLite version or clock; with a cause of code `EADDRINUSE`'s kind
+ * when the log does not answer in time.
+ */
+export async function joinCluster(config: JoinConfig, log: Log): Promise<Membership> {
+  const store = createCommitLogStore(openLogDatabase(config.cluster.logUrls))
+  const mine = {
+    id: randomText(12).toLowerCase(),
+    keyCheck: toKeyCheck(config.encryptionKey ?? ''),
+    sqliteVersion: readSqliteVersion(),
+  }
+  const cluster = await untilReachable(() => store.prepare(mine))
+  if (cluster.keyCheck !== mine.keyCheck) {
+    throw new StartupError('ENCRYPTION_KEY: differs from the key of the cluster in CLUSTER_LOG_URL')
+  }
+  if (cluster.sqliteVersion !== mine.sqliteVersion) {
+    throw new StartupError(
+      `CLUSTER_LOG_URL: the cluster uses SQLite ${cluster.sqliteVersion}, this program ${mine.sqliteVersion}`,
+    )
+  }
+  await requireSameClock(store)
+  await prepareFile({ file: config.databaseFile, clusterId: cluster.id, store, log })
+  return { store, clusterId: cluster.id }
+}
+
+/** Replaces the database file by the newest snapshot, and keeps the old one beside it. @returns false without a snapshot. */
+export async function cloneSnapshot(store: CommitLogStore, file: string, log: Log): Promise<boolean> {
+  const snapshot = await store.findSnapshot()
+  if (!snapshot) return false
+  requireKnownMigrations(snapshot.schema)
+  const fresh = `${file}.snapshot`
+  await rm(fresh, { force: true })
+  const writer = Bun.file(fresh).writer()
+  for (let part = 0; part < snapshot.parts; part++) writer.write(await store.readSnapshotPart(snapshot.seq, part))
+  await writer.end()
+  const known = readPosition(fresh)
+  if (known?.seq !== snapshot.seq || known.hash !== snapshot.hash)
+    throw new Error(`snapshot ${snapshot.seq} is damaged`)
+  if (existsSync(file)) setAside(file)
+  await rename(fresh, file)
+  log.info({ seq: snapshot.seq }, 'the database was cloned from a snapshot of the cluster')
+  return true
+}
+
+/** @throws StartupError when a newer version of this program wrote the log. */
+export function requireKnownMigrations(count: number): void {
+  if (count <= migrations.length) return
+  throw new StartupError('CLUSTER_LOG_URL: a newer version of Stead writes to this cluster: upgrade this node')
+}
+
+/** The file continues the log, is empty, or founds the cluster. */
+async function prepareFile({
+  file,
+  clusterId,
+  store,
+  log,
+}: {
+  file: string
+  clusterId: string
+  store: CommitLogStore
+  log: Log
+}) {
+  const known = existsSync(file) ? readPosition(file) : null
+  const { newest } = await untilReachable(() => store.readState())
+  const snapshot = await untilReachable(() => store.findSnapshot())
+  const isFounded = newest > 0 || snapshot !== null
+  if (known) {
+    if (known.cluster !== clusterId) throw new StartupError('DATA_DIR: the database belongs to another cluster')
+    const oldest = (await untilReachable(() => store.readAfter(known.seq, 1)))[0]?.seq
+    const isCovered = known.seq >= newest || oldest === known.seq + 1
+    if (known.seq <= Math.max(newest, snapshot?.seq ?? 0) && isCovered) return
+    log.warn({ seq: known.seq, newest }, 'the database does not continue the log of the cluster: it is replaced')
+    if (await cloneSnapshot(store, file, log)) return
+    throw new StartupError('DATA_DIR: the database does not continue the log of the cluster, and there is no snapshot')
+  }
+  if (!isFounded) return markPosition(file, { cluster: clusterId, seq: 0, hash: '' })
+  if (existsSync(file)) {
+    throw new StartupError('DATA_DIR: the database has data of its own, and the cluster has others: move it away')
+  }
+  if (!(await cloneSnapshot(store, file, log))) markPosition(file, { cluster: clusterId, seq: 0, hash: '' })
+}
+
+function markPosition(file: string, { cluster, seq, hash }: LogPosition): void {
+  const sqlite = new Database(file)
+  sqlite.pragma('journal_mode = WAL')
+  prepareLogPosition(sqlite)
+  preparePositionUpdate(sqlite).run(cluster, seq, hash)
+  sqlite.close()
+}
+
+function readPosition(file: string): LogPosition | null {
+  const sqlite = openForReading(file)
+  try {
+    return readLogPosition(sqlite)
+  } finally {
+    sqlite.close()
+  }
+}
+
+function setAside(file: string): void {
+  for (const suffix of ['', '-wal', '-shm']) {
+    if (existsSync(file + suffix)) renameSync(file + suffix, `${file}.replaced-${Date.now()}${suffix}`)
+  }
+}
+
+/** Proves the key without revealing it: the sealer derives a key for this purpose. */
+function toKeyCheck(encryptionKey: string): string {
+  return Buffer.from(createSealer(encryptionKey).deriveKey('key-check')).toString('hex')
+}
+
+function readSqliteVersion(): string {
+  const sqlite = new Database(':memory:')
+  const version = sqlite.prepare<[], string>('SELECT sqlite_version()').pluck().get() ?? ''
+  sqlite.close()
+  return version
+}
+
+/** @throws StartupError */
+async function requireSameClock(store: CommitLogStore): Promise<void> {
+  const before = Date.now()
+  const remote = (await untilReachable(() => store.now())).getTime()
+  const difference = Math.max(before - remote, remote - Date.now())
+  if (difference <= MAX_CLOCK_DIFFERENCE_MS) return
+  const seconds = Math.round(difference / 1000)
+  throw new StartupError(`CLUSTER_LOG_URL: the clocks of this node and of PostgreSQL differ by ${seconds} s`)
+}
+
+/** @throws StartupError with exit code 75 when the log does not answer. */
+async function untilReachable<T>(work: () => Promise<T>): Promise<T> {
+  const endsAt = performance.now() + START_MS
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof LogUnreachable)) {
+        throw new StartupError(`CLUSTER_LOG_URL: ${error instanceof Error ? error.message : String(error)}`, {
+          cause: error,
+        })
+      }
+      if (performance.now() >= endsAt) {
+        throw new StartupError('CLUSTER_LOG_URL: no PostgreSQL server that accepts writes answers', { cause: error })
+      }
+      await Bun.sleep(RETRY_MS)
+    }
+  }
+}

@@ -1,0 +1,328 @@
+import { migrations } from '../../../migrations/list.ts'
+import { LogUnreachable } from '../../adapters/commit-log/log-database.ts'
+import { AppError, errorMessage, StartupError } from '../../core/errors.ts'
+import { newId, randomText } from '../../core/ids.ts'
+import type { Log } from '../../core/log.ts'
+import { VERSION } from '../../core/version.ts'
+import { noteChange } from '../../db/changes/memo.ts'
+import { createLogApplier, DivergenceError, type LogApplier } from '../../db/cluster/apply.ts'
+import { hashEntry, type LogPosition, preparePositionUpdate, readLogPosition } from '../../db/cluster/position.ts'
+import { encodeStatements } from '../../db/cluster/statements.ts'
+import type { Connection } from '../../db/open.ts'
+import type { CommitLog } from '../../db/write.ts'
+import type { ClusterConfig, Membership } from './join.ts'
+
+/** The node that writes, and those that copy it. */
+export type ClusterRole = 'leader' | 'follower'
+
+/** The lease ends this long after its last renewal, by the clock of PostgreSQL. */
+const LEASE_MS = 3000
+/** A leader stops writing this much earlier by its own clock. */
+const LEASE_MARGIN_MS = 500
+const RENEW_MS = 500
+/** How often a follower reads the log. */
+const FOLLOW_MS = 100
+const REPORT_MS = 1000
+/** A node that has not reported itself for this long is gone. */
+const GONE_MS = 5000
+const ENTRIES_PER_READ = 500
+
+const RETRY_SECONDS = '1'
+
+/** A node as `GET /api/cluster` lists it; `lag` counts log entries. */
+type ListedNode = {
+  id: string
+  role: ClusterRole | 'gone'
+  position: number
+  lag: number
+  version: string
+  url: string
+}
+export type ClusterStatus = {
+  nodes: ListedNode[]
+  leader: string | null
+  log: { position: number; synchronous: boolean }
+}
+
+/** One node of a cluster: its role, its place in the log, and the log of its writes. */
+export type ClusterNode = {
+  readonly id: string
+  readonly clusterId: string
+  role(): ClusterRole
+  /** Returns the backend URL of the leader; null when there is none. */
+  leaderUrl(): string | null
+  /** Returns the number of the last entry that this node's file contains. */
+  position(): number
+  /** Waits until this node's file contains the entry. @returns false when that takes longer than `ms`. */
+  waitFor(seq: number, ms: number): Promise<boolean>
+  /** Hands the node the database that its role uses from now on. */
+  use(connection: Connection): CommitLog
+  /** Starts following and leading; `change` reopens the service in the node's new role. */
+  start(change: (role: ClusterRole) => Promise<void>): void
+  /** Reads the state of all nodes from the log. @throws AppError `unavailable` */
+  readStatus(): Promise<ClusterStatus>
+  /** Gives the lease away. */
+  stop(): Promise<void>
+}
+
+/** @throws StartupError when another process uses the same node id. */
+export async function createClusterNode(
+  { cluster, ...member }: Membership & { cluster: ClusterConfig },
+  log: Log,
+): Promise<ClusterNode> {
+  const node = new Node(cluster, member, log)
+  await node.requireOwnId()
+  return node
+}
+
+class Node implements ClusterNode {
+  readonly id: string
+  readonly clusterId: string
+  readonly #url: string
+  readonly #store: Membership['store']
+  readonly #log: Log
+  readonly #boot = randomText(16)
+  #role: ClusterRole = 'follower'
+  #position: LogPosition
+  #leaderUrl: string | null = null
+  #leaseEndsAtMs = 0
+  #isReachable = true
+  #mustStepDown = false
+  #connection: Connection | null = null
+  #applier: LogApplier | null = null
+  #isStopped = false
+  #loop: Promise<void> = Promise.resolve()
+  #reportedAtMs = 0
+
+  constructor(config: ClusterConfig, { store, clusterId }: Membership, log: Log) {
+    this.id = config.nodeId
+    this.#url = config.nodeUrl
+    this.clusterId = clusterId
+    this.#store = store
+    this.#log = log
+    this.#position = { cluster: clusterId, seq: 0, hash: '' }
+  }
+
+  async requireOwnId(): Promise<void> {
+    if (await this.#report()) return
+    throw new StartupError(`CLUSTER_NODE_ID: another node of the cluster is named ${this.id}`)
+  }
+
+  role = () => this.#role
+  leaderUrl = () => this.#leaderUrl
+  position = () => this.#position.seq
+
+  async waitFor(seq: number, ms: number): Promise<boolean> {
+    const endsAt = performance.now() + ms
+    while (this.#position.seq < seq && performance.now() < endsAt) await Bun.sleep(FOLLOW_MS / 4)
+    return this.#position.seq >= seq
+  }
+
+  use(connection: Connection): CommitLog {
+    const { sqlite } = connection
+    this.#position = readLogPosition(sqlite) ?? this.#position
+    this.#connection = connection
+    const setPosition = preparePositionUpdate(sqlite)
+    if (this.#role === 'follower') this.#applier = createLogApplier(sqlite, this.#position)
+    return {
+      findRefusal: () => this.#findRefusal(),
+      append: async (statements) => {
+        const entry = this.#nextEntry(encodeStatements(statements))
+        setPosition.run(this.clusterId, entry.seq, entry.hash)
+        await this.#append(entry)
+      },
+      noteLostCommit: (error) => {
+        this.#log.error({ error: errorMessage(error) }, 'an entry of the log could not be committed here')
+        this.#mustStepDown = true
+      },
+    }
+  }
+
+  start(change: (role: ClusterRole) => Promise<void>): void {
+    this.#loop = this.#run(change)
+  }
+
+  async readStatus(): Promise<ClusterStatus> {
+    try {
+      const [nodes, state, synchronous] = await Promise.all([
+        this.#store.listNodes(),
+        this.#store.readState(),
+        this.#store.isSynchronous(),
+      ])
+      const { newest, leader } = state
+      return {
+        nodes: nodes.map(({ id, role, position, version, url, secondsAgo }) => ({
+          ...{ id, position, version, url, lag: Math.max(0, newest - position) },
+          role: secondsAgo * 1000 > GONE_MS ? 'gone' : role === 'leader' ? 'leader' : 'follower',
+        })),
+        leader: leader?.node ?? null,
+        log: { position: newest, synchronous },
+      }
+    } catch (error) {
+      throw toUnavailable(error)
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#loop
+    await this.#store.releaseLease(this.#boot).catch(() => undefined)
+    await this.#store.leave(this.#boot).catch(() => undefined)
+    await this.#store.close()
+  }
+
+  async #run(change: (role: ClusterRole) => Promise<void>): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        if (this.#role === 'leader') await this.#lead(change)
+        else await this.#follow(change)
+        this.#isReachable = true
+      } catch (error) {
+        if (error instanceof DivergenceError) {
+          this.#log.error({ error: error.message }, 'this node differs from the log of the cluster')
+          this.#isStopped = true
+          return
+        }
+        this.#isReachable = !(error instanceof LogUnreachable)
+        this.#log.warn({ error: errorMessage(error) }, 'the log of the cluster cannot be used')
+      }
+      await Bun.sleep(this.#role === 'leader' ? RENEW_MS : FOLLOW_MS)
+    }
+  }
+
+  async #lead(change: (role: ClusterRole) => Promise<void>): Promise<void> {
+    if (!this.#mustStepDown && !(await this.#holdLease())) this.#mustStepDown = true
+    await this.#reportSometimes()
+    if (!this.#mustStepDown) return
+    this.#mustStepDown = false
+    await this.#changeRole('follower', change)
+  }
+
+  async #follow(change: (role: ClusterRole) => Promise<void>): Promise<void> {
+    await this.#catchUp()
+    await this.#reportSometimes()
+    const { leader } = await this.#store.readState()
+    this.#leaderUrl = leader && leader.node !== this.id ? leader.url : null
+    if (leader && leader.node !== this.id) return
+    if (!(await this.#holdLease())) return
+    await this.#takeLead()
+    await this.#changeRole('leader', change)
+  }
+
+  /** Appends an empty entry, after which a former leader can append nothing. */
+  async #takeLead(): Promise<void> {
+    for (;;) {
+      await this.#catchUp()
+      const entry = this.#nextEntry(encodeStatements([]))
+      const outcome = await this.#store.append(this.#toStored(entry))
+      if (outcome === 'unknown') throw new LogUnreachable('the log does not answer')
+      if (outcome === 'taken') continue
+      this.#applyAll([entry])
+      return
+    }
+  }
+
+  async #changeRole(role: ClusterRole, change: (role: ClusterRole) => Promise<void>): Promise<void> {
+    this.#role = role
+    this.#applier = null
+    this.#leaderUrl = null
+    this.#log.info({ node: this.id, role, position: this.#position.seq }, 'this node of the cluster changes its role')
+    await change(role)
+    this.#reportedAtMs = 0
+  }
+
+  async #catchUp(): Promise<void> {
+    for (;;) {
+      const entries = await this.#store.readAfter(this.#position.seq, ENTRIES_PER_READ)
+      if (entries.length === 0) return
+      const newer = entries.find(({ schema }) => schema > migrations.length)
+      if (newer) throw new DivergenceError('a newer version of Stead writes to this cluster: upgrade this node')
+      this.#applyAll(entries)
+      if (entries.length < ENTRIES_PER_READ) return
+    }
+  }
+
+  #applyAll(entries: readonly { seq: number; body: string; hash: string }[]): void {
+    const { applier, connection } = { applier: this.#applier, connection: this.#connection }
+    if (!applier || !connection) throw new Error('this node has no database to apply entries to')
+    applier.apply(entries)
+    this.#position = applier.position()
+    noteChange(connection.db)
+  }
+
+  async #holdLease(): Promise<boolean> {
+    const askedAtMs = performance.now()
+    const isHeld = await this.#store.holdLease({ node: this.id, boot: this.#boot, ms: LEASE_MS })
+    this.#leaseEndsAtMs = isHeld ? askedAtMs + LEASE_MS - LEASE_MARGIN_MS : 0
+    return isHeld
+  }
+
+  #findRefusal(): AppError | null {
+    if (this.#role !== 'leader') return refusal('This node of the cluster does not write.', 'NOT_LEADER')
+    if (this.#mustStepDown || performance.now() >= this.#leaseEndsAtMs || !this.#isReachable) {
+      return refusal('The log of the cluster cannot be reached.', 'LOG_UNAVAILABLE')
+    }
+    return null
+  }
+
+  /** @throws AppError `unavailable` */
+  async #append(entry: { seq: number; body: string; hash: string }): Promise<void> {
+    const outcome = await this.#store.append(this.#toStored(entry)).catch((error) => {
+      this.#mustStepDown = true
+      throw toUnavailable(error)
+    })
+    if (outcome === 'stored') {
+      this.#position = { ...this.#position, seq: entry.seq, hash: entry.hash }
+      return
+    }
+    this.#mustStepDown = true
+    if (outcome === 'taken') throw refusal('Another node of the cluster writes now.', 'NOT_LEADER')
+    this.#isReachable = false
+    // Without Retry-After, because the log may have stored the entry.
+    throw new AppError('unavailable', 'The log of the cluster did not answer: the outcome is unknown.', {
+      code: 'OUTCOME_UNKNOWN',
+    })
+  }
+
+  #nextEntry(body: string) {
+    const { seq, hash } = this.#position
+    return { seq: seq + 1, body, hash: hashEntry(hash, body) }
+  }
+
+  #toStored(entry: { seq: number; body: string; hash: string }) {
+    return { ...entry, id: newId('entry'), node: this.id, schema: migrations.length }
+  }
+
+  async #reportSometimes(): Promise<void> {
+    if (performance.now() - this.#reportedAtMs < REPORT_MS) return
+    this.#reportedAtMs = performance.now()
+    await this.#report()
+  }
+
+  #report(): Promise<boolean> {
+    const { id } = this
+    const node = {
+      id,
+      boot: this.#boot,
+      url: this.#url,
+      role: this.#role,
+      position: this.#position.seq,
+      version: VERSION,
+    }
+    return this.#store.reportNode(node, GONE_MS)
+  }
+}
+
+/** Nothing was done, so the caller may try again. */
+function refusal(message: string, code: string): AppError {
+  return new AppError('unavailable', message, { code, retryAfter: RETRY_SECONDS })
+}
+
+function toUnavailable(error: unknown): AppError {
+  return new AppError(
+    'unavailable',
+    'The log of the cluster cannot be reached.',
+    { code: 'LOG_UNAVAILABLE', retryAfter: RETRY_SECONDS },
+    { cause: error },
+  )
+}
