@@ -12,30 +12,31 @@ const MAX_STATEMENTS = 500
 /** This node's data differ from the log: the file must be replaced by a snapshot. */
 export class DivergenceError extends Error {}
 
-/** Applies log entries to a follower's file. */
+/** Applies log entries to the database file. */
 export type LogApplier = {
-  position(): LogPosition
   /**
-   * Applies consecutive entries in one transaction.
+   * Applies consecutive entries after `position` in one transaction.
+   * @returns the new position.
    * @throws DivergenceError when an entry does not continue this file's history; the file is unchanged then.
    */
-  apply(entries: readonly LogEntry[]): void
+  apply(position: LogPosition, entries: readonly LogEntry[]): LogPosition
 }
 
-export function createLogApplier(sqlite: Database.Database, start: LogPosition): LogApplier {
+/** Created before the statements of the connection are captured, because applied statements are in the log already. */
+export function createLogApplier(sqlite: Database.Database): LogApplier {
+  const prepareUncaptured = sqlite.prepare.bind(sqlite)
   const begin = sqlite.prepare('BEGIN IMMEDIATE')
   const commit = sqlite.prepare('COMMIT')
   const rollback = sqlite.prepare('ROLLBACK')
   const setPosition = preparePositionUpdate(sqlite)
   const prepared = new QuickLRU<string, Database.Statement<unknown[]>>({ maxSize: MAX_STATEMENTS })
-  let position = start
 
   const prepare = (text: string) => {
-    const known = prepared.get(text) ?? sqlite.prepare<unknown[]>(text)
+    const known = prepared.get(text) ?? prepareUncaptured<unknown[]>(text)
     prepared.set(text, known)
     return known
   }
-  const applyOne = ({ seq, body, hash }: LogEntry) => {
+  const applyOne = (position: LogPosition, { seq, body, hash }: LogEntry): LogPosition => {
     if (seq !== position.seq + 1) throw new DivergenceError(`entry ${seq} does not follow ${position.seq}`)
     if (hashEntry(position.hash, body) !== hash) throw new DivergenceError(`entry ${seq} has another history`)
     for (const [text, parameters] of decodeStatements(body)) {
@@ -43,20 +44,18 @@ export function createLogApplier(sqlite: Database.Database, start: LogPosition):
       if (statement.reader) statement.all(...parameters)
       else statement.run(...parameters)
     }
-    position = { ...position, seq, hash }
+    return { ...position, seq, hash }
   }
 
   return {
-    position: () => position,
-    apply(entries) {
-      const before = position
+    apply(start, entries) {
       begin.run()
       try {
-        for (const entry of entries) applyOne(entry)
-        setPosition.run(position.cluster, position.seq, position.hash)
+        const end = entries.reduce(applyOne, start)
+        setPosition.run(end.cluster, end.seq, end.hash)
         commit.run()
+        return end
       } catch (error) {
-        position = before
         if (sqlite.inTransaction) rollback.run()
         throw isConstraint(error) ? new DivergenceError(String(error)) : error
       }

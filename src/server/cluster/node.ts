@@ -87,6 +87,8 @@ class Node implements ClusterNode {
   #leaderUrl: string | null = null
   #leaseEndsAtMs = 0
   #isReachable = true
+  /** The log may contain an entry of this leader that its file lacks. */
+  #isUncertain = false
   #mustStepDown = false
   #connection: Connection | null = null
   #applier: LogApplier | null = null
@@ -123,7 +125,8 @@ class Node implements ClusterNode {
     this.#position = readLogPosition(sqlite) ?? this.#position
     this.#connection = connection
     const setPosition = preparePositionUpdate(sqlite)
-    if (this.#role === 'follower') this.#applier = createLogApplier(sqlite, this.#position)
+    this.#applier = createLogApplier(sqlite)
+    this.#isUncertain = false
     return {
       findRefusal: () => this.#findRefusal(),
       append: async (statements) => {
@@ -133,7 +136,7 @@ class Node implements ClusterNode {
       },
       noteLostCommit: (error) => {
         this.#log.error({ error: errorMessage(error) }, 'an entry of the log could not be committed here')
-        this.#mustStepDown = true
+        this.#isUncertain = true
       },
     }
   }
@@ -176,24 +179,37 @@ class Node implements ClusterNode {
       try {
         if (this.#role === 'leader') await this.#lead(change)
         else await this.#follow(change)
+        if (!this.#isReachable) this.#log.info('the log of the cluster answers again')
         this.#isReachable = true
       } catch (error) {
-        if (error instanceof DivergenceError) {
-          this.#log.error({ error: error.message }, 'this node differs from the log of the cluster')
-          this.#isStopped = true
-          return
-        }
-        this.#isReachable = !(error instanceof LogUnreachable)
-        this.#log.warn({ error: errorMessage(error) }, 'the log of the cluster cannot be used')
+        this.#noteFailure(error)
       }
       await Bun.sleep(this.#role === 'leader' ? RENEW_MS : FOLLOW_MS)
     }
   }
 
+  #noteFailure(error: unknown): void {
+    if (error instanceof LogUnreachable) {
+      if (this.#isReachable) this.#log.warn({ error: error.message }, 'the log of the cluster cannot be reached')
+      this.#isReachable = false
+      return
+    }
+    this.#log.error({ error: errorMessage(error) }, 'this node cannot follow the log of the cluster')
+    if (error instanceof DivergenceError) this.#isStopped = true
+  }
+
+  /** Without the log the leader keeps its role and refuses writes, until it knows of another leader. */
   async #lead(change: (role: ClusterRole) => Promise<void>): Promise<void> {
-    if (!this.#mustStepDown && !(await this.#holdLease())) this.#mustStepDown = true
-    await this.#reportSometimes()
-    if (!this.#mustStepDown) return
+    if (!this.#mustStepDown && (await this.#holdLease())) {
+      if (this.#isUncertain) {
+        const before = this.#position.seq
+        await this.#catchUp()
+        this.#isUncertain = false
+        // Another leader may have written: what this process has in memory is out of date.
+        if (this.#position.seq !== before) await this.#changeRole('leader', change)
+      }
+      return this.#reportSometimes()
+    }
     this.#mustStepDown = false
     await this.#changeRole('follower', change)
   }
@@ -224,7 +240,6 @@ class Node implements ClusterNode {
 
   async #changeRole(role: ClusterRole, change: (role: ClusterRole) => Promise<void>): Promise<void> {
     this.#role = role
-    this.#applier = null
     this.#leaderUrl = null
     this.#log.info({ node: this.id, role, position: this.#position.seq }, 'this node of the cluster changes its role')
     await change(role)
@@ -243,11 +258,9 @@ class Node implements ClusterNode {
   }
 
   #applyAll(entries: readonly { seq: number; body: string; hash: string }[]): void {
-    const { applier, connection } = { applier: this.#applier, connection: this.#connection }
-    if (!applier || !connection) throw new Error('this node has no database to apply entries to')
-    applier.apply(entries)
-    this.#position = applier.position()
-    noteChange(connection.db)
+    if (!this.#applier || !this.#connection) throw new Error('this node has no database to apply entries to')
+    this.#position = this.#applier.apply(this.#position, entries)
+    noteChange(this.#connection.db)
   }
 
   async #holdLease(): Promise<boolean> {
@@ -259,7 +272,8 @@ class Node implements ClusterNode {
 
   #findRefusal(): AppError | null {
     if (this.#role !== 'leader') return refusal('This node of the cluster does not write.', 'NOT_LEADER')
-    if (this.#mustStepDown || performance.now() >= this.#leaseEndsAtMs || !this.#isReachable) {
+    const isHeld = performance.now() < this.#leaseEndsAtMs
+    if (this.#mustStepDown || this.#isUncertain || !this.#isReachable || !isHeld) {
       return refusal('The log of the cluster cannot be reached.', 'LOG_UNAVAILABLE')
     }
     return null
@@ -268,16 +282,18 @@ class Node implements ClusterNode {
   /** @throws AppError `unavailable` */
   async #append(entry: { seq: number; body: string; hash: string }): Promise<void> {
     const outcome = await this.#store.append(this.#toStored(entry)).catch((error) => {
-      this.#mustStepDown = true
+      this.#isUncertain = true
       throw toUnavailable(error)
     })
     if (outcome === 'stored') {
       this.#position = { ...this.#position, seq: entry.seq, hash: entry.hash }
       return
     }
-    this.#mustStepDown = true
-    if (outcome === 'taken') throw refusal('Another node of the cluster writes now.', 'NOT_LEADER')
-    this.#isReachable = false
+    if (outcome === 'taken') {
+      this.#mustStepDown = true
+      throw refusal('Another node of the cluster writes now.', 'NOT_LEADER')
+    }
+    this.#isUncertain = true
     // Without Retry-After, because the log may have stored the entry.
     throw new AppError('unavailable', 'The log of the cluster did not answer: the outcome is unknown.', {
       code: 'OUTCOME_UNKNOWN',
