@@ -151,6 +151,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
       await listeners.stop()
       await stopWaiting()
       await installation?.close({ stopAgents })
+      await cluster?.close()
       await traces?.close()
       unlock()
     },
@@ -178,7 +179,7 @@ async function startFetchThread(): Promise<void> {
 
 async function openCluster(config: Config & { cluster: ClusterConfig }, log: Log): Promise<ClusterNode> {
   const membership = await joinCluster(config, log)
-  return createClusterNode({ ...membership, cluster: config.cluster }, log)
+  return createClusterNode(config, membership, log)
 }
 
 /** Opens the providers that need no API key. */

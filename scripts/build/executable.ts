@@ -44,6 +44,9 @@ export async function buildExecutable(
   }
 }
 
+/** Threads that the program starts. */
+const WORKERS = ['src/db/wal/checkpoint-worker.ts', 'src/db/cluster/copy-worker.ts']
+
 async function bundle(
   outfile: string,
   assets: string,
@@ -52,8 +55,7 @@ async function bundle(
 ): Promise<string[]> {
   const result = await Bun.build({
     ...BUNDLING,
-    // Beside the program, the thread that it starts.
-    entrypoints: [join(root, 'src/main.ts'), join(root, 'src/db/wal/checkpoint-worker.ts')],
+    entrypoints: [join(root, 'src/main.ts'), ...WORKERS.map((path) => join(root, path))],
     // Modules that the program imports when it needs them are loaded then.
     splitting: true,
     // Parsed here and not at each start, which takes half the processor time of one: a health check is a start as well.

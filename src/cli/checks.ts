@@ -1,6 +1,8 @@
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../../migrations/list.ts'
+import { createCommitLogStore } from '../adapters/commit-log/commit-log.ts'
+import { openLogDatabase } from '../adapters/commit-log/log-database.ts'
 import { readInstanceLocation } from '../adapters/runtimes/process/place.ts'
 import { type Config, listWarnings, readConfig } from '../core/config.ts'
 import { errorMessage, isDamage } from '../core/errors.ts'
@@ -49,6 +51,7 @@ export async function examine(readEnvironment: () => Record<string, string | und
       await checkRuntime(config),
       checkNotifications(config),
       checkBackups(config, plan, new Date()),
+      ...(await checkCluster(config)),
     ]
   } catch (error) {
     return [{ name: 'settings', status: 'error', message: errorMessage(error) }]
@@ -63,6 +66,23 @@ function checkSettings(
   const warnings = [...listMisspelt(environment), ...listWarnings(config, mail !== null)]
   if (warnings.length === 0) return [ok('settings', 'good')]
   return warnings.map((message) => warning('settings', message))
+}
+
+/** Whether the log of a cluster answers, and keeps acknowledged writes when its server is lost. */
+async function checkCluster({ cluster }: Config): Promise<Check[]> {
+  if (!cluster) return []
+  const name = 'cluster'
+  const store = createCommitLogStore(openLogDatabase(cluster.logUrls))
+  try {
+    if (await store.isSynchronous()) return [ok(name, 'the log is replicated synchronously')]
+    const risk = 'the log has no synchronous replica: acknowledged writes are lost when its server is lost'
+    if (cluster.allowsAsync) return [warning(name, `${risk} (accepted by CLUSTER_ALLOW_ASYNC)`)]
+    return [broken(name, `CLUSTER_LOG_URL: ${risk}; CLUSTER_ALLOW_ASYNC=true accepts that`)]
+  } catch (error) {
+    return [broken(name, `CLUSTER_LOG_URL: no server that accepts writes answers (${errorMessage(error)})`)]
+  } finally {
+    await store.close()
+  }
 }
 
 function checkMode({ mode, internalApiKey }: Config, environment: Record<string, string | undefined>): Check {

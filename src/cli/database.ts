@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { migrations } from '../../migrations/list.ts'
 import { type Config, readConfig } from '../core/config.ts'
+import { AppError } from '../core/errors.ts'
 import { lockDataDir } from '../db/instance-lock.ts'
 import { listPendingMigrations } from '../db/migrate.ts'
 import { type Connection, openForReading } from '../db/open.ts'
@@ -11,13 +12,18 @@ import { readEnvironment } from './settings/environment.ts'
 
 /**
  * Opens the configured database for one command; a running server may use it at the same time.
- * @throws StartupError as `readConfig`, `openDatabase` and `migrate`.
+ * @throws StartupError as `readConfig`, `openDatabase` and `migrate`; AppError `conflict` in a cluster, whose other nodes
+ * would not learn of the command's writes.
  */
 export async function withDatabase<T>(
   work: (connection: Connection, config: Config, applied: string[]) => Promise<T>,
 ): Promise<T> {
   const config = readConfig(readEnvironment())
   warnOfMisspelt(process.env)
+  if (config.cluster) {
+    const message = 'DATA_DIR: belongs to a cluster, where this command cannot write: use the dashboard or the API'
+    throw new AppError('conflict', message)
+  }
   const { connection, applied } = openMigrated(config.databaseFile, config.dataDir)
   try {
     return await work(connection, config, applied)

@@ -5,6 +5,7 @@ import { ledgerCommand, walletCommand } from './accounts/wallet.ts'
 import { adoptCommand } from './adopt.ts'
 import { agentCommand } from './agent.ts'
 import { backupCommand } from './backups/backup.ts'
+import { clusterCommand } from './cluster.ts'
 import { completionCommand } from './completion/completion.ts'
 import { configCommand } from './config.ts'
 import { diagnosticsCommand } from './diagnostics/diagnostics.ts'
@@ -61,6 +62,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 gone back by itself, 75 try again
   doctorCommand(program)
   diagnosticsCommand(program)
   backupCommand(program)
+  clusterCommand(program)
   serviceCommand(program)
   upgradeCommand(program)
   adoptCommand(program)

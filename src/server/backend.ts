@@ -1,6 +1,7 @@
 import type { Hono } from 'hono'
 import { invitesBackend } from '../features/accounts/invites/routes.ts'
 import { keysBackend } from '../features/accounts/keys/backend.ts'
+import { clusterBackend } from '../features/admin/cluster/routes.ts'
 import { lifecycleBackend } from '../features/agents/deployments/lifecycle-routes.ts'
 import { deploymentsBackend } from '../features/agents/deployments/routes.ts'
 import { installationsBackend } from '../features/agents/installations/routes.ts'
@@ -48,7 +49,7 @@ const WRONG_BEARERS_PER_MINUTE = 60
 /** Mounts the backend API, which services and agents call: one line per feature. */
 export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents: ApiDocuments) {
   const app = root.basePath('/backend')
-  const { accounts, agents, ai, payments, conversations, webTools, monitoring } = platform
+  const { accounts, agents, ai, payments, conversations, webTools, monitoring, admin } = platform
   const { internalKey, requestsPerMinute } = accounts
   const { checkModel, modelChoice: catalogue } = ai
   app.use(
@@ -65,6 +66,7 @@ export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents:
   app.route('/', installationsBackend(agents))
   app.route('/', invitesBackend(accounts))
   app.route('/', infraMcpBackend(monitoring))
+  app.route('/', clusterBackend(admin, internalKey))
   app.route('/', deploymentsBackend({ ...agents, checkModel }))
   app.route('/', lifecycleBackend(agents))
   app.route('/', agentsBackend({ ...agents, checkModel }))

@@ -8,6 +8,7 @@ import type { ShownSetting } from '../core/settings/show.ts'
 import type { Connection, Tx } from '../db/open.ts'
 import type { PasswordCost } from '../features/accounts/passwords/passwords.ts'
 import type { RunStead } from '../features/admin/backups/run-backup.ts'
+import type { Cluster } from '../features/admin/cluster/routes.ts'
 import { createLogTail, type LogTail } from '../features/admin/logs/log-tail.ts'
 import { takeOver } from '../features/admin/take-over/take-over.ts'
 import type { OpenProvider } from '../features/ai/own-keys/own-keys.ts'
@@ -53,6 +54,8 @@ export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
   logTail?: LogTail
   /** Replaces the platform's token counter. */
   tokens?: TokenCounter
+  /** The cluster that this node belongs to; null for a single node. */
+  cluster?: Cluster | null
 }
 
 /** Returns the callbacks by which lower domains cause effects in higher ones. */
@@ -78,7 +81,15 @@ export function createCallbacks(base: Base, parts: PlatformParts) {
 }
 
 /** Returns the parts that the admin domain receives. */
-export function toAdminParts({ connection, config, isStandby, runStead, shownSettings, logTail }: PlatformParts) {
+export function toAdminParts({
+  connection,
+  config,
+  isStandby,
+  runStead,
+  shownSettings,
+  logTail,
+  cluster,
+}: PlatformParts) {
   return {
     connection,
     // A standby copy must not run commands.
@@ -86,5 +97,6 @@ export function toAdminParts({ connection, config, isStandby, runStead, shownSet
     openConfiguredBackupStore: (readPlace: () => string) => createConfiguredBackupStore(readPlace, config.backups),
     shownSettings: shownSettings ?? [],
     logTail: logTail ?? createLogTail(),
+    cluster: cluster ?? null,
   }
 }

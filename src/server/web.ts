@@ -14,6 +14,7 @@ import { socialIdentityWeb } from '../features/accounts/social-identity/web.ts'
 import { twoFactorWeb } from '../features/accounts/two-factor/web.ts'
 import { administrationWeb } from '../features/admin/accounts/web.ts'
 import { backupsWeb } from '../features/admin/backups/web.ts'
+import { clusterWeb } from '../features/admin/cluster/routes.ts'
 import { logsWeb } from '../features/admin/logs/web.ts'
 import { oversightWeb } from '../features/admin/oversight/routes.ts'
 import { overviewWeb } from '../features/admin/overview/routes.ts'
@@ -173,6 +174,7 @@ function mountAdmin(app: WebApi, { admin, ai }: Platform): void {
   app.route('/', oversightWeb(admin))
   app.route('/', logsWeb(admin))
   app.route('/', updatesWeb(admin))
+  app.route('/', clusterWeb(admin))
   app.route('/', servicesWeb(admin))
   app.route('/', pricesWeb(ai))
   app.route('/', backupsWeb(admin))

@@ -6,6 +6,7 @@ import type { Base } from '../base.ts'
 import { createBackupPlan } from './backups/backup-plan.ts'
 import type { RunStead } from './backups/run-backup.ts'
 import type { BackupStore } from './backups/store.ts'
+import type { Cluster } from './cluster/routes.ts'
 import type { LogTail } from './logs/log-tail.ts'
 import { createReleaseFeed } from './updates/release-feed.ts'
 
@@ -22,18 +23,27 @@ type AdminOptions = {
   shownSettings: readonly ShownSetting[]
   logTail: LogTail
   canRetry: JobQueue['canRetry']
+  cluster?: Cluster | null
 }
 
 /** Opens the services that the features of `admin` share. */
 export function openAdmin(
   base: Base,
   { retentionDays, backups, backupSettingsGiven, dataDir, releaseFeedUrl }: AdminSettings,
-  { connection, runStead = null, openConfiguredBackupStore, shownSettings, logTail, canRetry }: AdminOptions,
+  {
+    connection,
+    runStead = null,
+    openConfiguredBackupStore,
+    shownSettings,
+    logTail,
+    canRetry,
+    cluster = null,
+  }: AdminOptions,
 ) {
   const { drillSchedule, passphrase } = backups
   const backupPlan = createBackupPlan(base, { backups, backupSettingsGiven })
   return {
-    ...{ connection, retentionDays, runStead, shownSettings, logTail, canRetry },
+    ...{ connection, retentionDays, runStead, shownSettings, logTail, canRetry, cluster },
     dataDir,
     backupPlan,
     releaseFeed: createReleaseFeed(releaseFeedUrl, base),

@@ -10,7 +10,10 @@ import { hashEntry, type LogPosition, preparePositionUpdate, readLogPosition } f
 import { encodeStatements } from '../../db/cluster/statements.ts'
 import type { Connection } from '../../db/open.ts'
 import type { CommitLog } from '../../db/write.ts'
+import type { ClusterStatus } from '../../features/admin/cluster/schemas.ts'
 import type { ClusterConfig, Membership } from './join.ts'
+import { saveSnapshot } from './snapshot.ts'
+import { GONE_MS, readClusterStatus } from './status.ts'
 
 /** The node that writes, and those that copy it. */
 export type ClusterRole = 'leader' | 'follower'
@@ -23,26 +26,13 @@ const RENEW_MS = 500
 /** How often a follower reads the log. */
 const FOLLOW_MS = 100
 const REPORT_MS = 1000
-/** A node that has not reported itself for this long is gone. */
-const GONE_MS = 5000
 const ENTRIES_PER_READ = 500
+/** The leader stores a snapshot after this many entries. */
+const ENTRIES_PER_SNAPSHOT = 20_000
+/** How long a stopping leader waits for its successor. */
+const HANDOVER_MS = 3000
 
 const RETRY_SECONDS = '1'
-
-/** A node as `GET /api/cluster` lists it; `lag` counts log entries. */
-type ListedNode = {
-  id: string
-  role: ClusterRole | 'gone'
-  position: number
-  lag: number
-  version: string
-  url: string
-}
-export type ClusterStatus = {
-  nodes: ListedNode[]
-  leader: string | null
-  log: { position: number; synchronous: boolean }
-}
 
 /** One node of a cluster: its role, its place in the log, and the log of its writes. */
 export type ClusterNode = {
@@ -61,16 +51,21 @@ export type ClusterNode = {
   start(change: (role: ClusterRole) => Promise<void>): void
   /** Reads the state of all nodes from the log. @throws AppError `unavailable` */
   readStatus(): Promise<ClusterStatus>
-  /** Gives the lease away. */
+  /** Stores a snapshot in the log. @returns its position. @throws AppError `unavailable` on a follower. */
+  saveSnapshot(): Promise<number>
+  /** Gives the lease away; from now on this node forwards what it cannot answer. */
   stop(): Promise<void>
+  /** Closes the connections to the log. */
+  close(): Promise<void>
 }
 
 /** @throws StartupError when another process uses the same node id. */
 export async function createClusterNode(
-  { cluster, ...member }: Membership & { cluster: ClusterConfig },
+  config: { cluster: ClusterConfig; databaseFile: string },
+  membership: Membership,
   log: Log,
 ): Promise<ClusterNode> {
-  const node = new Node(cluster, member, log)
+  const node = new Node(config, membership, log)
   await node.requireOwnId()
   return node
 }
@@ -79,6 +74,7 @@ class Node implements ClusterNode {
   readonly id: string
   readonly clusterId: string
   readonly #url: string
+  readonly #file: string
   readonly #store: Membership['store']
   readonly #log: Log
   readonly #boot = randomText(16)
@@ -95,10 +91,17 @@ class Node implements ClusterNode {
   #isStopped = false
   #loop: Promise<void> = Promise.resolve()
   #reportedAtMs = 0
+  #snapshotSeq: number | null = null
+  #snapshot: Promise<number> | null = null
 
-  constructor(config: ClusterConfig, { store, clusterId }: Membership, log: Log) {
-    this.id = config.nodeId
-    this.#url = config.nodeUrl
+  constructor(
+    { cluster, databaseFile }: { cluster: ClusterConfig; databaseFile: string },
+    { store, clusterId }: Membership,
+    log: Log,
+  ) {
+    this.id = cluster.nodeId
+    this.#url = cluster.nodeUrl
+    this.#file = databaseFile
     this.clusterId = clusterId
     this.#store = store
     this.#log = log
@@ -146,32 +149,48 @@ class Node implements ClusterNode {
   }
 
   async readStatus(): Promise<ClusterStatus> {
-    try {
-      const [nodes, state, synchronous] = await Promise.all([
-        this.#store.listNodes(),
-        this.#store.readState(),
-        this.#store.isSynchronous(),
-      ])
-      const { newest, leader } = state
-      return {
-        nodes: nodes.map(({ id, role, position, version, url, secondsAgo }) => ({
-          ...{ id, position, version, url, lag: Math.max(0, newest - position) },
-          role: secondsAgo * 1000 > GONE_MS ? 'gone' : role === 'leader' ? 'leader' : 'follower',
-        })),
-        leader: leader?.node ?? null,
-        log: { position: newest, synchronous },
-      }
-    } catch (error) {
+    return readClusterStatus(this.#store).catch((error) => {
       throw toUnavailable(error)
-    }
+    })
+  }
+
+  async saveSnapshot(): Promise<number> {
+    if (this.#role !== 'leader') throw refusal('Snapshots are stored by the leader.', 'NOT_LEADER')
+    this.#snapshot ??= saveSnapshot(this.#store, this.#file)
+      .then(({ seq }) => {
+        this.#snapshotSeq = seq
+        this.#log.info({ seq }, 'a snapshot is stored in the log of the cluster')
+        return seq
+      })
+      .finally(() => {
+        this.#snapshot = null
+      })
+    return this.#snapshot
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#loop
+    const wasLeader = this.#role === 'leader'
+    this.#role = 'follower'
+    this.#leaseEndsAtMs = 0
     await this.#store.releaseLease(this.#boot).catch(() => undefined)
+    const endsAt = performance.now() + HANDOVER_MS
+    while (wasLeader && this.#leaderUrl === null && performance.now() < endsAt && (await this.#hasOthers())) {
+      await this.#findLeader().catch(() => undefined)
+      await Bun.sleep(FOLLOW_MS)
+    }
     await this.#store.leave(this.#boot).catch(() => undefined)
+  }
+
+  async close(): Promise<void> {
+    await this.#snapshot?.catch(() => undefined)
     await this.#store.close()
+  }
+
+  async #hasOthers(): Promise<boolean> {
+    const nodes = await this.#store.listNodes().catch(() => [])
+    return nodes.some(({ id, secondsAgo }) => id !== this.id && secondsAgo * 1000 < GONE_MS)
   }
 
   async #run(change: (role: ClusterRole) => Promise<void>): Promise<void> {
@@ -208,21 +227,37 @@ class Node implements ClusterNode {
         // Another leader may have written: what this process has in memory is out of date.
         if (this.#position.seq !== before) await this.#changeRole('leader', change)
       }
+      this.#saveSnapshotWhenDue()
       return this.#reportSometimes()
     }
     this.#mustStepDown = false
     await this.#changeRole('follower', change)
   }
 
+  #saveSnapshotWhenDue(): void {
+    if (this.#snapshot || this.#position.seq - (this.#snapshotSeq ?? 0) < ENTRIES_PER_SNAPSHOT) return
+    this.saveSnapshot().catch((error) =>
+      this.#log.error({ error: errorMessage(error) }, 'no snapshot could be stored in the log of the cluster'),
+    )
+  }
+
   async #follow(change: (role: ClusterRole) => Promise<void>): Promise<void> {
     await this.#catchUp()
     await this.#reportSometimes()
-    const { leader } = await this.#store.readState()
-    this.#leaderUrl = leader && leader.node !== this.id ? leader.url : null
-    if (leader && leader.node !== this.id) return
+    if (await this.#findLeader()) return
     if (!(await this.#holdLease())) return
     await this.#takeLead()
+    this.#snapshotSeq = (await this.#store.findSnapshot())?.seq ?? null
     await this.#changeRole('leader', change)
+    // A new node has only the log, which lacks what this file contained before.
+    if (this.#snapshotSeq === null && this.#hasOlderData()) await this.saveSnapshot()
+  }
+
+  /** @returns whether another node leads. */
+  async #findLeader(): Promise<boolean> {
+    const { leader } = await this.#store.readState()
+    this.#leaderUrl = leader && leader.node !== this.id ? leader.url : null
+    return this.#leaderUrl !== null
   }
 
   /** Appends an empty entry, after which a former leader can append nothing. */
@@ -261,6 +296,11 @@ class Node implements ClusterNode {
     if (!this.#applier || !this.#connection) throw new Error('this node has no database to apply entries to')
     this.#position = this.#applier.apply(this.#position, entries)
     noteChange(this.#connection.db)
+  }
+
+  #hasOlderData(): boolean {
+    const users = this.#connection?.sqlite.prepare('SELECT 1 FROM users LIMIT 1').get()
+    return users !== undefined
   }
 
   async #holdLease(): Promise<boolean> {

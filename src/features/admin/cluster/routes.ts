@@ -1,0 +1,61 @@
+import { Hono } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import { endpoint } from '../../../http/endpoint.ts'
+import type { BackendEnv, WebEnv } from '../../../http/env.ts'
+import type { InternalKeyGuard } from '../../../http/internal-key.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { ClusterSnapshot, ClusterStatus } from './schemas.ts'
+
+/** The cluster that this node belongs to. */
+export type Cluster = { readStatus(): Promise<ClusterStatus>; saveSnapshot(): Promise<number> }
+
+const statusRoute = {
+  summary: 'Returns the nodes of the cluster and the position of its log',
+  tag: 'Administration',
+  responses: { 200: ClusterStatus },
+  errors: ['not_found', 'unavailable'],
+} as const
+
+/** Shows the nodes to administrators. */
+export function clusterWeb({ guards, cluster }: { guards: Guards; cluster: Cluster | null }) {
+  const app = new Hono<WebEnv>()
+  app.get('/api/cluster', endpoint(statusRoute), guards.admin, async (c) =>
+    c.json(await requireCluster(cluster).readStatus()),
+  )
+  return app
+}
+
+/** Shows the nodes to operators, who can also store a snapshot. */
+export function clusterBackend({ cluster }: { cluster: Cluster | null }, internalKey: InternalKeyGuard) {
+  const app = new Hono<BackendEnv>()
+  app.get('/api/cluster', endpoint(statusRoute), internalKey, async (c) => {
+    requireOperator(c.var.principal)
+    return c.json(await requireCluster(cluster).readStatus())
+  })
+  app.post(
+    '/api/cluster/snapshot',
+    endpoint({
+      summary: 'Stores a snapshot of the database in the log of the cluster',
+      tag: 'Administration',
+      responses: { 200: ClusterSnapshot },
+      errors: ['not_found', 'unavailable'],
+    }),
+    internalKey,
+    async (c) => {
+      requireOperator(c.var.principal)
+      return c.json({ position: await requireCluster(cluster).saveSnapshot() })
+    },
+  )
+  return app
+}
+
+/** @throws AppError `forbidden` for a user's identity beside the internal key. */
+function requireOperator(principal: BackendEnv['Variables']['principal']): void {
+  if (principal.kind === 'user' && !principal.user.isAdmin) throw new AppError('forbidden', 'Forbidden')
+}
+
+/** @throws AppError `not_found` on a single node. */
+function requireCluster(cluster: Cluster | null): Cluster {
+  if (!cluster) throw new AppError('not_found', 'This installation is a single node: CLUSTER_LOG_URL is not set')
+  return cluster
+}

@@ -1,0 +1,246 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { SERVICE_KEY } from '../../harness/server.ts'
+import { openPostgres, POSTGRES_PROGRAMS, type TestPostgres } from '../../harness/services/postgres.ts'
+import { until } from '../../harness/until.ts'
+import {
+  checksums,
+  keepRegistering,
+  listAccounts,
+  openNode,
+  readStatus,
+  register,
+  startNodes,
+  untilEqual,
+  untilMore,
+} from './nodes.ts'
+
+const PATIENCE_MS = 600_000
+/** Time without an acknowledged write after the loss of a node; a busy machine adds to the lease of 3 s. */
+const MAX_GAP_MS = 20_000
+
+let postgres: TestPostgres
+if (POSTGRES_PROGRAMS === null) console.warn('Cluster tests are skipped: PostgreSQL is not installed.')
+
+describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
+  beforeAll(async () => {
+    postgres = await openPostgres()
+  }, PATIENCE_MS)
+  afterAll(() => postgres[Symbol.asyncDispose]())
+
+  async function openPair() {
+    const logUrl = await postgres.createDatabase()
+    return { logUrl, one: await openNode(logUrl, 'one'), two: await openNode(logUrl, 'two') }
+  }
+
+  test(
+    'GET /api/cluster: 200 with both nodes; what a follower accepts is read from both at once',
+    async () => {
+      const { one, two } = await openPair()
+      await using _one = one
+      await using _two = two
+      await startNodes([one, two])
+      await register(one)
+      const { status } = await register(two)
+      expect(status).toBe(200)
+      await untilEqual([one, two])
+      expect(await readStatus(two)).toMatchObject({
+        nodes: [
+          { id: 'one', role: 'leader', lag: 0, url: one.backend },
+          { id: 'two', role: 'follower', lag: 0, url: two.backend },
+        ],
+        leader: 'one',
+        log: { synchronous: false },
+      })
+      expect(listAccounts(two)).toEqual(listAccounts(one))
+      const asked = (path: string, headers = {}) => fetch(`${two.backend}${path}`, { headers })
+      expect((await asked('/api/cluster')).status).toBe(401)
+      expect((await asked('/api/cluster', { authorization: 'Bearer wrong' })).status).toBe(403)
+      const { stdout } = await two.run(['cluster', 'status', '--json'])
+      expect(JSON.parse(stdout)).toMatchObject({ leader: 'one' })
+      const refused = await two.run(['user', 'list'])
+      expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('belongs to a cluster') })
+    },
+    PATIENCE_MS,
+  )
+
+  test(
+    'a leader killed under writes: nothing acknowledged is lost, and its file joins again',
+    async () => {
+      const { one, two } = await openPair()
+      await using _one = one
+      await using _two = two
+      const [first] = await startNodes([one, two])
+      await register(one)
+      const load = keepRegistering([one, two])
+      await untilMore(load, 5)
+      await first?.kill()
+      await untilMore(load, 5)
+      const { longestGapMs } = await load.stop()
+      expect(longestGapMs).toBeLessThan(MAX_GAP_MS)
+      await one.start()
+      await untilEqual([two, one])
+      const known = listAccounts(two)
+      expect(load.acknowledged.filter((email) => !known.has(email))).toEqual([])
+      expect(checksums(one)).toEqual(checksums(two))
+      console.log(`leader killed: ${load.acknowledged.length} accounts, longest gap ${longestGapMs} ms`)
+    },
+    PATIENCE_MS,
+  )
+
+  test(
+    'a leader that was paused beyond its lease: it writes nothing, and follows its successor',
+    async () => {
+      const { one, two } = await openPair()
+      await using _one = one
+      await using _two = two
+      const [first] = await startNodes([one, two])
+      await register(one)
+      const load = keepRegistering([one, two])
+      await untilMore(load, 3)
+      process.kill(first?.pid ?? 0, 'SIGSTOP')
+      await until('another leader', async () => (await readStatus(two).catch(() => null))?.leader === 'two')
+      process.kill(first?.pid ?? 0, 'SIGCONT')
+      await untilMore(load, 3)
+      await load.stop()
+      await untilEqual([two, one])
+      const known = listAccounts(one)
+      expect(load.acknowledged.filter((email) => !known.has(email))).toEqual([])
+      expect(checksums(one)).toEqual(checksums(two))
+    },
+    PATIENCE_MS,
+  )
+
+  test(
+    'a log that is lost and comes back: writes get 503 within seconds, reads go on, nothing is lost',
+    async () => {
+      const { one, two } = await openPair()
+      await using _one = one
+      await using _two = two
+      await startNodes([one, two])
+      await register(one)
+      await register(two)
+      await postgres.kill()
+      const sentAt = performance.now()
+      const refused = await register(two)
+      expect(refused.status).toBe(503)
+      expect(performance.now() - sentAt).toBeLessThan(10_000)
+      await until('a refusal of which nothing was done', async () => (await register(one)).retryAfter !== null)
+      for (const { web } of [one, two]) expect((await fetch(`${web}/api/auth/providers`)).status).toBe(200)
+      expect((await fetch(`${one.backend}/readyz`)).status).toBe(503)
+      await postgres.start()
+      await until('a write', async () => (await register(two).catch(() => null))?.email)
+      await untilEqual([one, two])
+      expect(checksums(one)).toEqual(checksums(two))
+    },
+    PATIENCE_MS,
+  )
+
+  test(
+    'POST /api/cluster/snapshot: 200, after which an empty node joins without the older entries',
+    async () => {
+      const { logUrl, one, two } = await openPair()
+      await using _one = one
+      await using _two = two
+      await startNodes([one])
+      await register(one)
+      for (let count = 0; count < 3; count++) await register(one)
+      for (let count = 0; count < 2; count++) {
+        const response = await fetch(`${one.backend}/api/cluster/snapshot`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${SERVICE_KEY}` },
+        })
+        expect(response.status).toBe(200)
+        await register(one)
+      }
+      await startNodes([two])
+      await untilEqual([one, two])
+      expect(checksums(two)).toEqual(checksums(one))
+      // The second node wrote nothing before it joined, so its file came from the snapshot.
+      expect(logUrl).toContain('postgres://')
+    },
+    PATIENCE_MS,
+  )
+
+  test(
+    'SIGTERM of the leader: the other node leads at once',
+    async () => {
+      const { one, two } = await openPair()
+      await using _one = one
+      await using _two = two
+      const [first] = await startNodes([one, two])
+      await register(one)
+      const load = keepRegistering([two])
+      await untilMore(load, 3)
+      const { exitCode } = (await first?.stop()) ?? {}
+      expect(exitCode).toBe(0)
+      await untilMore(load, 3)
+      const { longestGapMs } = await load.stop()
+      expect(listAccounts(two)).toEqual(new Set([...listAccounts(one), ...load.acknowledged]))
+      console.log(`leader stopped: longest gap ${longestGapMs} ms`)
+    },
+    PATIENCE_MS,
+  )
+})
+
+describe.skipIf(POSTGRES_PROGRAMS === null)('the primary of the log', () => {
+  test(
+    'killed under writes, with a synchronous standby that takes over: nothing acknowledged is lost',
+    async () => {
+      await using primary = await openPostgres()
+      const own = await primary.createDatabase()
+      await using standby = await primary.addStandby()
+      const logUrl = `${own},${own.replace(`:${primary.port}/`, `:${standby.port}/`)}`
+      await using one = await openNode(logUrl, 'one')
+      await using two = await openNode(logUrl, 'two')
+      await startNodes([one, two])
+      await until('a synchronous log', async () => (await readStatus(one)).log.synchronous)
+      await register(one)
+      const load = keepRegistering([one, two])
+      await untilMore(load, 5)
+      await primary.kill()
+      await standby.promote()
+      await untilMore(load, 5)
+      await load.stop()
+      await untilEqual([one, two])
+      const known = listAccounts(two)
+      expect(load.acknowledged.filter((email) => !known.has(email))).toEqual([])
+      expect(checksums(one)).toEqual(checksums(two))
+      // The promoted server has no standby of its own.
+      expect((await readStatus(one)).log.synchronous).toBe(false)
+    },
+    PATIENCE_MS,
+  )
+})
+
+describe.skipIf(POSTGRES_PROGRAMS === null)('a node that does not fit', () => {
+  test(
+    'another ENCRYPTION_KEY, a node id in use, another cluster’s file: 78 with one line, and nothing is applied',
+    async () => {
+      await using server = await openPostgres()
+      const logUrl = await server.createDatabase()
+      await using one = await openNode(logUrl, 'one')
+      await startNodes([one])
+      await using wrongKey = await openNode(logUrl, 'two', { ENCRYPTION_KEY: 'another-key-0123456789-0123456789' })
+      await using sameId = await openNode(logUrl, 'one')
+      const refusalOf = async (node: typeof one, environment?: Record<string, string>) => {
+        const { exitCode, stderr } = await node.run(['serve'], environment && { environment })
+        return `${exitCode} ${stderr.trim()}`
+      }
+      expect(await refusalOf(wrongKey)).toMatch(/^78 stead: ENCRYPTION_KEY: differs/)
+      expect(await refusalOf(sameId)).toMatch(/^78 stead: CLUSTER_NODE_ID: another node/)
+      await using two = await openNode(logUrl, 'two')
+      const [program] = await startNodes([two])
+      await program?.stop()
+      const elsewhere = { CLUSTER_LOG_URL: await server.createDatabase() }
+      expect(await refusalOf(two, elsewhere)).toMatch(/^78 stead: DATA_DIR: the database belongs to another cluster/)
+      expect(await refusalOf(two, { CLUSTER_LOG_URL: 'mysql://root@127.0.0.1/stead' })).toMatch(
+        /^78 stead: CLUSTER_LOG_URL: /,
+      )
+      expect(await refusalOf(two, { AGENT_RUNTIME: 'process' })).toMatch(/^78 stead: AGENT_RUNTIME: must be swarm/)
+      expect(await refusalOf(two, { CLUSTER_LOG_URL: 'postgres://postgres@127.0.0.1:1/stead' })).toMatch(
+        /^75 stead: CLUSTER_LOG_URL: /,
+      )
+    },
+    PATIENCE_MS,
+  )
+})

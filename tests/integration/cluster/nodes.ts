@@ -1,0 +1,164 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { LOCAL_TABLES } from '../../../src/db/cluster/position.ts'
+import { ClusterStatus } from '../../../src/features/admin/cluster/schemas.ts'
+import { findFreePorts } from '../../harness/ports.ts'
+import { type Installation, openInstallation, type Program, SERVICE_KEY } from '../../harness/server.ts'
+import { until } from '../../harness/until.ts'
+
+const PASSWORD = 'correct horse battery staple'
+export const ENCRYPTION_KEY = 'a-key-that-all-nodes-share-0123456789'
+
+/** One node and the program that runs as it. */
+export type TestNode = AsyncDisposable &
+  Pick<Installation, 'dataDir' | 'run'> & {
+    id: string
+    backend: string
+    web: string
+    start(environment?: Record<string, string>): Promise<Program>
+  }
+
+/** A node with its own data folder; the nodes of one `logUrl` form a cluster. */
+export async function openNode(
+  logUrl: string,
+  id: string,
+  environment: Record<string, string> = {},
+): Promise<TestNode> {
+  const [backendPort = 0, webPort = 0] = await findFreePorts(2)
+  const backend = `http://127.0.0.1:${backendPort}`
+  const installation = await openInstallation({
+    isEmpty: true,
+    environment: {
+      CLUSTER_LOG_URL: logUrl,
+      CLUSTER_NODE_URL: backend,
+      CLUSTER_NODE_ID: id,
+      AGENT_RUNTIME: 'swarm',
+      ENCRYPTION_KEY,
+      BACKEND_PORT: String(backendPort),
+      WEB_PORT: String(webPort),
+      TRUSTED_PROXIES: '127.0.0.1/32',
+      LOG_FORMAT: 'json',
+      ...environment,
+    },
+  })
+  return { ...installation, id, backend, web: `http://127.0.0.1:${webPort}` }
+}
+
+/** Starts the nodes one after the other; the first becomes the leader. */
+export async function startNodes(nodes: readonly TestNode[]): Promise<Program[]> {
+  const programs: Program[] = []
+  for (const node of nodes) {
+    programs.push(await node.start())
+    await until(`a leader beside ${node.id}`, () =>
+      readStatus(node).then(
+        ({ leader }) => leader,
+        () => null,
+      ),
+    )
+  }
+  return programs
+}
+
+export async function readStatus(node: TestNode): Promise<ClusterStatus> {
+  const response = await fetch(`${node.backend}/api/cluster`, { headers: { authorization: `Bearer ${SERVICE_KEY}` } })
+  return ClusterStatus.parse(await response.json())
+}
+
+let accounts = 0
+
+/** Registers an account, each from another address. @returns its address, or the status of the refusal. */
+export async function register(
+  node: TestNode,
+): Promise<{ email: string | null; status: number; retryAfter: string | null }> {
+  const number = ++accounts
+  const email = `account-${number}@example.com`
+  const isFirst = number === 1
+  const address = { 'x-forwarded-for': `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}` }
+  const response = await fetch(`${node.web}/api/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(!isFirst && address) },
+    body: JSON.stringify({ email, password: PASSWORD, name: 'Ada' }),
+    signal: AbortSignal.timeout(20_000),
+  })
+  await response.body?.cancel()
+  return {
+    email: response.ok ? email : null,
+    status: response.status,
+    retryAfter: response.headers.get('retry-after'),
+  }
+}
+
+/** Registers accounts at all nodes in turn until it is stopped. */
+export function keepRegistering(nodes: readonly TestNode[], writers = 3) {
+  const acknowledged: string[] = []
+  let longestGapMs = 0
+  let lastMs = performance.now()
+  let isStopped = false
+  const work = Array.from({ length: writers }, async (_, index) => {
+    for (let turn = index; !isStopped; turn++) {
+      const node = nodes[turn % nodes.length]
+      const answer = node && (await register(node).catch(() => null))
+      if (!answer?.email) {
+        await Bun.sleep(20)
+        continue
+      }
+      acknowledged.push(answer.email)
+      const nowMs = performance.now()
+      longestGapMs = Math.max(longestGapMs, nowMs - lastMs)
+      lastMs = nowMs
+    }
+  })
+  return {
+    acknowledged,
+    async stop(): Promise<{ longestGapMs: number }> {
+      isStopped = true
+      await Promise.all(work)
+      return { longestGapMs: Math.round(longestGapMs) }
+    },
+  }
+}
+
+/** Waits until a number of further accounts is registered. */
+export function untilMore(load: { acknowledged: readonly string[] }, count: number): Promise<true> {
+  const wanted = load.acknowledged.length + count
+  return until(`${count} more accounts`, () => load.acknowledged.length >= wanted || null)
+}
+
+/** Waits until the nodes have applied the same entries. */
+export async function untilEqual(nodes: readonly TestNode[]): Promise<void> {
+  await until('equal positions', async () => {
+    const [first] = nodes
+    const status = first && (await readStatus(first).catch(() => null))
+    const own = status?.nodes.filter(({ id, role }) => role !== 'gone' && nodes.some((node) => node.id === id))
+    return own?.length === nodes.length && own.every(({ lag }) => lag === 0)
+  })
+}
+
+/** Returns the addresses of all accounts in a node's file. */
+export function listAccounts(node: TestNode): Set<unknown> {
+  return new Set(readAll(node, 'SELECT email FROM users').flat())
+}
+
+/** Returns a checksum of each table that the nodes share. */
+export function checksums(node: TestNode): Record<string, string> {
+  const names = readAll(node, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+  const shared = names
+    .flat()
+    .map(String)
+    .filter((name) => !LOCAL_TABLES.has(name))
+  return Object.fromEntries(
+    shared.map((name) => [
+      name,
+      String(Bun.hash(JSON.stringify(readAll(node, `SELECT * FROM "${name}" ORDER BY 1, 2`)))),
+    ]),
+  )
+}
+
+function readAll({ dataDir }: TestNode, query: string): unknown[][] {
+  const sqlite = new Database(join(dataDir, 'stead.db'), { readonly: true })
+  try {
+    return sqlite.prepare<[], unknown[]>(query).raw().all()
+  } finally {
+    sqlite.close()
+  }
+}
