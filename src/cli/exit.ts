@@ -7,8 +7,8 @@ const WRONG_USAGE = 2
 const TRY_AGAIN = 75
 const BAD_CONFIGURATION = 78
 
-/** Errors of a resource in use by another program: a port, the database. */
-const HELD = /^(?:EADDRINUSE|SQLITE_BUSY|SQLITE_LOCKED)/
+/** Errors of a resource in use by another program, a port or the database, and of a cluster's log that does not answer. */
+const HELD = /^(?:EADDRINUSE|SQLITE_BUSY|SQLITE_LOCKED|LOG_UNREACHABLE)/
 /** Errors of a read-only or damaged database. */
 const UNUSABLE = /^SQLITE_(?:READONLY|CANTOPEN|CORRUPT|NOTADB)/
 

@@ -46,8 +46,9 @@ export function openDatabase(file: string | Buffer, { hasOwnReader = false } = {
     sqlite,
     reader,
     close() {
-      if (!sqlite.memory) optimize(sqlite)
-      if (reader !== sqlite) reader.close()
+      // Statistics choose the order of rows, which has to be the same on all nodes of a cluster.
+      if (!sqlite.memory && !hasOwnReader) optimize(sqlite)
+      if (hasOwnReader) reader.close()
       sqlite.close()
     },
   }

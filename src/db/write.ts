@@ -188,7 +188,7 @@ class WriteQueue {
     this.#statements.save.run()
     const captured = this.#captured?.count() ?? 0
     try {
-      const result = closure(this.#tx)
+      const result = this.#captured ? this.#captured.record(() => closure(this.#tx)) : closure(this.#tx)
       requireSynchronous(result)
       this.#statements.release.run()
       return result

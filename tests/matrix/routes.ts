@@ -272,6 +272,8 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   },
   'GET /api/installations backend': reached,
   'POST /api/subscriptions/deploy backend': { status: 404, body: () => ({ tier: 'solo', customerId: 'cus_missing' }) },
+  'GET /api/cluster backend': { status: 404 },
+  'POST /api/cluster/snapshot backend': { status: 404 },
   'GET /api/infra-mcp/docs backend': { status: 301 },
   'GET /api/infra-mcp/examples backend': reached,
   'GET /api/infra-mcp/github backend': { status: 301 },
@@ -460,6 +462,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/admin/settings web': reached,
   'GET /api/admin/logs web': reached,
   'GET /api/admin/update web': reached,
+  'GET /api/cluster web': { status: 404 },
   'GET /api/admin/plans web': reached,
   'POST /api/admin/plans web': {
     status: 201,

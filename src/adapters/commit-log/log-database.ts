@@ -17,7 +17,9 @@ export type LogDatabase = {
 }
 
 /** The log did not answer; a statement that was sent may have been executed. */
-export class LogUnreachable extends Error {}
+export class LogUnreachable extends Error {
+  readonly code = 'LOG_UNREACHABLE'
+}
 
 /**
  * Creates the client; it connects at the first query.

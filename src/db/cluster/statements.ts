@@ -5,8 +5,10 @@ import { AppError } from '../../core/errors.ts'
 export type LoggedStatement = readonly [sql: string, parameters: readonly SqlValue[]]
 type SqlValue = string | number | bigint | Buffer | null
 
-/** The statements that a connection has run since the last `take`. */
+/** The statements that closures have run since the last `take`. */
 export type CapturedStatements = {
+  /** Runs a closure and records its statements. */
+  record<T>(closure: () => T): T
   take(): LoggedStatement[]
   count(): number
   /** Drops the statements of a closure that was rolled back. */
@@ -16,12 +18,10 @@ export type CapturedStatements = {
 /** JSON has neither bytes nor 64-bit integers, so both are tagged. */
 type JsonValue = string | number | null | { bytes: string } | { integer: string }
 
-/**
- * Records every writing statement of the connection, so that other nodes can run it as well. Statements that were prepared
- * before, such as `BEGIN` and `COMMIT`, are not recorded.
- */
+/** Records what closures write by the connection, so that other nodes can run it as well. */
 export function captureStatements(sqlite: Database.Database): CapturedStatements {
   let statements: LoggedStatement[] = []
+  let isRecording = false
   const prepare = sqlite.prepare.bind(sqlite)
   Object.assign(sqlite, {
     prepare(text: string) {
@@ -32,7 +32,7 @@ export function captureStatements(sqlite: Database.Database): CapturedStatements
         Object.assign(statement, {
           [method](...parameters: unknown[]) {
             const result = call(...parameters)
-            statements.push([text, parameters.map(toSqlValue)])
+            if (isRecording) statements.push([text, parameters.map(toSqlValue)])
             return result
           },
         })
@@ -41,6 +41,14 @@ export function captureStatements(sqlite: Database.Database): CapturedStatements
     },
   })
   return {
+    record(closure) {
+      isRecording = true
+      try {
+        return closure()
+      } finally {
+        isRecording = false
+      }
+    },
     take() {
       const taken = statements
       statements = []

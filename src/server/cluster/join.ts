@@ -31,8 +31,7 @@ export type Membership = { store: CommitLogStore; clusterId: string }
 
 /**
  * Connects to the commit log, and checks that this node and its database file belong to the cluster.
- * @throws StartupError for another cluster, encryption key, SQLite version or clock; with a cause of code `EADDRINUSE`'s kind
- * when the log does not answer in time.
+ * @throws StartupError for another cluster, encryption key, SQLite version or clock, or when the log does not answer.
  */
 export async function joinCluster(config: JoinConfig, log: Log): Promise<Membership> {
   const store = createCommitLogStore(openLogDatabase(config.cluster.logUrls))
@@ -117,6 +116,9 @@ function markPosition(file: string, { cluster, seq, hash }: LogPosition): void {
   sqlite.pragma('journal_mode = WAL')
   prepareLogPosition(sqlite)
   preparePositionUpdate(sqlite).run(cluster, seq, hash)
+  // Statistics choose the order of rows, which has to be the same on all nodes.
+  const hasStatistics = sqlite.prepare("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'").get() !== undefined
+  if (hasStatistics) sqlite.exec('DELETE FROM sqlite_stat1')
   sqlite.close()
 }
 

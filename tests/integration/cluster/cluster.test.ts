@@ -9,6 +9,7 @@ import {
   openNode,
   readStatus,
   register,
+  setUp,
   startNodes,
   untilEqual,
   untilMore,
@@ -39,7 +40,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
       await using _one = one
       await using _two = two
       await startNodes([one, two])
-      await register(one)
+      await setUp(one)
       const { status } = await register(two)
       expect(status).toBe(200)
       await untilEqual([one, two])
@@ -70,7 +71,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
       await using _one = one
       await using _two = two
       const [first] = await startNodes([one, two])
-      await register(one)
+      await setUp(one)
       const load = keepRegistering([one, two])
       await untilMore(load, 5)
       await first?.kill()
@@ -94,7 +95,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
       await using _one = one
       await using _two = two
       const [first] = await startNodes([one, two])
-      await register(one)
+      await setUp(one)
       const load = keepRegistering([one, two])
       await untilMore(load, 3)
       process.kill(first?.pid ?? 0, 'SIGSTOP')
@@ -117,7 +118,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
       await using _one = one
       await using _two = two
       await startNodes([one, two])
-      await register(one)
+      await setUp(one)
       await register(two)
       await postgres.kill()
       const sentAt = performance.now()
@@ -142,7 +143,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
       await using _one = one
       await using _two = two
       await startNodes([one])
-      await register(one)
+      await setUp(one)
       for (let count = 0; count < 3; count++) await register(one)
       for (let count = 0; count < 2; count++) {
         const response = await fetch(`${one.backend}/api/cluster/snapshot`, {
@@ -168,7 +169,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
       await using _one = one
       await using _two = two
       const [first] = await startNodes([one, two])
-      await register(one)
+      await setUp(one)
       const load = keepRegistering([two])
       await untilMore(load, 3)
       const { exitCode } = (await first?.stop()) ?? {}
@@ -194,7 +195,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('the primary of the log', () => {
       await using two = await openNode(logUrl, 'two')
       await startNodes([one, two])
       await until('a synchronous log', async () => (await readStatus(one)).log.synchronous)
-      await register(one)
+      await setUp(one)
       const load = keepRegistering([one, two])
       await untilMore(load, 5)
       await primary.kill()

@@ -66,17 +66,20 @@ export async function readStatus(node: TestNode): Promise<ClusterStatus> {
 
 let accounts = 0
 
+/** Registers the first account of a cluster, which has to come from this machine. */
+export async function setUp(node: TestNode): Promise<void> {
+  await until('the first account', async () => (await register(node, {})).email)
+}
+
 /** Registers an account, each from another address. @returns its address, or the status of the refusal. */
 export async function register(
   node: TestNode,
+  address: Record<string, string> = newAddress(),
 ): Promise<{ email: string | null; status: number; retryAfter: string | null }> {
-  const number = ++accounts
-  const email = `account-${number}@example.com`
-  const isFirst = number === 1
-  const address = { 'x-forwarded-for': `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}` }
+  const email = `account-${++accounts}@example.com`
   const response = await fetch(`${node.web}/api/register`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...(!isFirst && address) },
+    headers: { 'content-type': 'application/json', ...address },
     body: JSON.stringify({ email, password: PASSWORD, name: 'Ada' }),
     signal: AbortSignal.timeout(20_000),
   })
@@ -86,6 +89,10 @@ export async function register(
     status: response.status,
     retryAfter: response.headers.get('retry-after'),
   }
+}
+
+function newAddress(): Record<string, string> {
+  return { 'x-forwarded-for': `10.${(accounts >> 16) & 255}.${(accounts >> 8) & 255}.${accounts & 255}` }
 }
 
 /** Registers accounts at all nodes in turn until it is stopped. */

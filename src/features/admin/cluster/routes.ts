@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import { endpoint } from '../../../http/endpoint.ts'
-import type { BackendEnv, WebEnv } from '../../../http/env.ts'
+import type { BackendEnv, Principal, WebEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { ClusterSnapshot, ClusterStatus } from './schemas.ts'
@@ -28,10 +28,9 @@ export function clusterWeb({ guards, cluster }: { guards: Guards; cluster: Clust
 /** Shows the nodes to operators, who can also store a snapshot. */
 export function clusterBackend({ cluster }: { cluster: Cluster | null }, internalKey: InternalKeyGuard) {
   const app = new Hono<BackendEnv>()
-  app.get('/api/cluster', endpoint(statusRoute), internalKey, async (c) => {
-    requireOperator(c.var.principal)
-    return c.json(await requireCluster(cluster).readStatus())
-  })
+  app.get('/api/cluster', endpoint(statusRoute), internalKey, async (c) =>
+    c.json(await toOperator(cluster, c.var.principal).readStatus()),
+  )
   app.post(
     '/api/cluster/snapshot',
     endpoint({
@@ -41,17 +40,16 @@ export function clusterBackend({ cluster }: { cluster: Cluster | null }, interna
       errors: ['not_found', 'unavailable'],
     }),
     internalKey,
-    async (c) => {
-      requireOperator(c.var.principal)
-      return c.json({ position: await requireCluster(cluster).saveSnapshot() })
-    },
+    async (c) => c.json({ position: await toOperator(cluster, c.var.principal).saveSnapshot() }),
   )
   return app
 }
 
-/** @throws AppError `forbidden` for a user's identity beside the internal key. */
-function requireOperator(principal: BackendEnv['Variables']['principal']): void {
+/** @throws AppError `not_found` on a single node, `forbidden` for a user beside the internal key. */
+function toOperator(cluster: Cluster | null, principal: Principal): Cluster {
+  const own = requireCluster(cluster)
   if (principal.kind === 'user' && !principal.user.isAdmin) throw new AppError('forbidden', 'Forbidden')
+  return own
 }
 
 /** @throws AppError `not_found` on a single node. */
