@@ -79,13 +79,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const encryptionKey = openKey(config)
   let installation: OpenServer | null = null
   await startFetchThread()
-  const listeners = listen(() => installation, {
-    host: config.host,
-    ports: config.ports,
-    trustedProxies: config.trustedProxies,
-    judgeHost: hostRuleOf(config),
-    noteMisdirected: createMisdirectedNote(log),
-  })
+  const listeners = openListeners(config, log, () => installation)
   const forgetAddress = noteServerAddress(config.dataDir, listeners.localUrls)
   const traces = config.traces && (await openTraces(config.traces, log))
   const trace = (provider: AiProvider) => traces?.trace(provider) ?? provider
@@ -112,20 +106,18 @@ export async function serve(options: ServeOptions): Promise<Server> {
     })
   const first = await openThisPlatform()
   installation = first
-  const takeOver = async () => {
-    if (!installation?.wasTakenOver()) return
-    log.info('This installation took over the agents.')
-    const before = installation
-    installation = null
-    await before.close()
-    installation = await openThisPlatform()
-  }
-  cluster?.start(async () => {
+  const reopen = async () => {
     const before = installation
     installation = null
     await before?.close()
     installation = await openThisPlatform()
-  })
+  }
+  const takeOver = async () => {
+    if (!installation?.wasTakenOver()) return
+    log.info('This installation took over the agents.')
+    await reopen()
+  }
+  cluster?.start(reopen)
   const stopChecking = isCheckDue && options.runStead ? startDatabaseCheck(options.runStead, log) : null
   const stopWaiting = startRunner(
     first.isStandby ? [{ name: 'take-over', everyMs: TAKE_OVER_CHECK_MS, run: takeOver }] : [],
@@ -156,6 +148,16 @@ export async function serve(options: ServeOptions): Promise<Server> {
       unlock()
     },
   }
+}
+
+function openListeners(config: Config, log: Log, getServer: () => OpenServer | null) {
+  return listen(getServer, {
+    host: config.host,
+    ports: config.ports,
+    trustedProxies: config.trustedProxies,
+    judgeHost: hostRuleOf(config),
+    noteMisdirected: createMisdirectedNote(log),
+  })
 }
 
 /**

@@ -68,7 +68,7 @@ function checkSettings(
   return warnings.map((message) => warning('settings', message))
 }
 
-/** Whether the log of a cluster answers, and keeps acknowledged writes when its server is lost. */
+/** Checks that the log of a cluster answers, and keeps acknowledged writes when its server is lost. */
 async function checkCluster({ cluster }: Config): Promise<Check[]> {
   if (!cluster) return []
   const name = 'cluster'

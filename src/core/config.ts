@@ -52,8 +52,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** Days until details are deleted; 0 keeps them forever. */
     retentionDays: toRetention(env),
     ...{ minFreeDiskBytes: env.MIN_FREE_DISK_MB * 1024 * 1024, releaseFeedUrl: env.RELEASE_FEED_URL },
-    ...toBackupSettings(env, environment),
-    cluster: toCluster(env),
+    ...{ ...toBackupSettings(env, environment), cluster: toCluster(env) },
     mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
     isProduction: env.NODE_ENV === 'production',
     idpA: toIdpA(env),

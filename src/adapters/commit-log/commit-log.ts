@@ -7,7 +7,7 @@ export type StoredEntry = Pick<NewEntry, 'seq' | 'schema' | 'body' | 'hash'>
 /** `stored`: in the log. `taken`: another entry has the number. `unknown`: there was no answer in time. */
 export type AppendOutcome = 'stored' | 'taken' | 'unknown'
 
-/** What all nodes of a cluster share; `keyCheck` proves that they have the same encryption key. */
+/** The identity that all nodes of a cluster share; `keyCheck` proves that they have the same encryption key. */
 export type ClusterIdentity = { id: string; keyCheck: string; sqliteVersion: string }
 
 /** A node as it last reported itself. `secondsAgo` counts since then by the clock of PostgreSQL. */
@@ -21,7 +21,7 @@ export type ReportedNode = {
   secondsAgo: number
 }
 
-/** Who may write, with the number of the last entry. */
+/** The node that may write, and the number of the last entry. */
 export type LogState = { leader: { node: string; url: string } | null; newest: number }
 
 /** An append is tried again for this time, which is safe because its number and id stay the same. */
@@ -49,10 +49,14 @@ CREATE TABLE IF NOT EXISTS stead_snapshot_parts (
 const SETUP_LOCK = 7_371_001
 
 export type CommitLogStore = ReturnType<typeof createCommitLogStore>
+type Query = LogDatabase['query']
 
-/** Reads and writes the log and the lease of a cluster. Every method throws LogUnreachable without an answer. */
-export function createCommitLogStore(database: LogDatabase) {
-  const { query } = database
+/** Reads and writes the log, the lease and the snapshots of a cluster. Every method throws LogUnreachable without an answer. */
+export function createCommitLogStore({ query, close }: LogDatabase) {
+  return { ...createEntries(query), ...createNodes(query), ...createSnapshots(query), close }
+}
+
+function createEntries(query: Query) {
   return {
     /** Creates the tables and, for a new log, the identity of the cluster. @returns the identity that counts. */
     async prepare(mine: ClusterIdentity): Promise<ClusterIdentity> {
@@ -99,7 +103,11 @@ export function createCommitLogStore(database: LogDatabase) {
       )
       return rows.map((row) => ({ seq: Number(row.seq), schema: row.schema, body: row.body, hash: row.hash }))
     },
+  }
+}
 
+function createNodes(query: Query) {
+  return {
     /** Takes or renews the lease unless another node holds it. @returns whether this node holds it. */
     async holdLease({ node, boot, ms }: { node: string; boot: string; ms: number }): Promise<boolean> {
       const rows = await query(
@@ -165,7 +173,11 @@ export function createCommitLogStore(database: LogDatabase) {
       const waits = ['on', 'remote_apply', 'remote_write'].includes(row?.commit)
       return waits && row?.standbys !== '' && Number(row?.connected ?? 0) > 0
     },
+  }
+}
 
+function createSnapshots(query: Query) {
+  return {
     /** Stores a whole database file as of `seq`, and removes older snapshots and the entries before them. */
     async saveSnapshot(
       snapshot: { seq: number; hash: string; schema: number },
@@ -215,12 +227,10 @@ export function createCommitLogStore(database: LogDatabase) {
         await sql`DELETE FROM stead_log WHERE seq <= ${oldest}`
       })
     },
-
-    close: database.close,
   }
 }
 
-async function ownerOf(query: LogDatabase['query'], seq: number, endsAt: number): Promise<string | null> {
+async function ownerOf(query: Query, seq: number, endsAt: number): Promise<string | null> {
   for (;;) {
     try {
       const [row] = await query((sql) => sql`SELECT id FROM stead_log WHERE seq = ${seq}`)

@@ -6,7 +6,7 @@ import type { Base } from '../base.ts'
 import { createBackupPlan } from './backups/backup-plan.ts'
 import type { RunStead } from './backups/run-backup.ts'
 import type { BackupStore } from './backups/store.ts'
-import type { Cluster } from './cluster/routes.ts'
+import type { Cluster } from './cluster/schemas.ts'
 import type { LogTail } from './logs/log-tail.ts'
 import { createReleaseFeed } from './updates/release-feed.ts'
 

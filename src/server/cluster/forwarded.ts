@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import type { ApiName } from '../../http/env.ts'
 
-/** What a node tells the leader about a request that it forwards. */
+/** The client and API of a request that a node forwards to the leader. */
 export type ForwardedRequest = { api: ApiName; address: string | null; host: string | null }
 
 const HEADER = 'x-stead-forwarded'

@@ -1,6 +1,5 @@
 import { existsSync, renameSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
-import Database from 'better-sqlite3'
 import { migrations } from '../../../migrations/list.ts'
 import { type CommitLogStore, createCommitLogStore } from '../../adapters/commit-log/commit-log.ts'
 import { LogUnreachable, openLogDatabase } from '../../adapters/commit-log/log-database.ts'
@@ -9,13 +8,7 @@ import { StartupError } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { createSealer } from '../../core/secrets.ts'
-import {
-  type LogPosition,
-  prepareLogPosition,
-  preparePositionUpdate,
-  readLogPosition,
-} from '../../db/cluster/position.ts'
-import { openForReading } from '../../db/open.ts'
+import { readPositionOfFile, readSqliteVersion, writePositionOfFile } from '../../db/cluster/position.ts'
 
 /** How long a start waits for the log. */
 const START_MS = 20_000
@@ -64,7 +57,7 @@ export async function cloneSnapshot(store: CommitLogStore, file: string, log: Lo
   const writer = Bun.file(fresh).writer()
   for (let part = 0; part < snapshot.parts; part++) writer.write(await store.readSnapshotPart(snapshot.seq, part))
   await writer.end()
-  const known = readPosition(fresh)
+  const known = readPositionOfFile(fresh)
   if (known?.seq !== snapshot.seq || known.hash !== snapshot.hash)
     throw new Error(`snapshot ${snapshot.seq} is damaged`)
   if (existsSync(file)) setAside(file)
@@ -91,7 +84,7 @@ async function prepareFile({
   store: CommitLogStore
   log: Log
 }) {
-  const known = existsSync(file) ? readPosition(file) : null
+  const known = existsSync(file) ? readPositionOfFile(file) : null
   const { newest } = await untilReachable(() => store.readState())
   const snapshot = await untilReachable(() => store.findSnapshot())
   const isFounded = newest > 0 || snapshot !== null
@@ -104,31 +97,11 @@ async function prepareFile({
     if (await cloneSnapshot(store, file, log)) return
     throw new StartupError('DATA_DIR: the database does not continue the log of the cluster, and there is no snapshot')
   }
-  if (!isFounded) return markPosition(file, { cluster: clusterId, seq: 0, hash: '' })
+  if (!isFounded) return writePositionOfFile(file, { cluster: clusterId, seq: 0, hash: '' })
   if (existsSync(file)) {
     throw new StartupError('DATA_DIR: the database has data of its own, and the cluster has others: move it away')
   }
-  if (!(await cloneSnapshot(store, file, log))) markPosition(file, { cluster: clusterId, seq: 0, hash: '' })
-}
-
-function markPosition(file: string, { cluster, seq, hash }: LogPosition): void {
-  const sqlite = new Database(file)
-  sqlite.pragma('journal_mode = WAL')
-  prepareLogPosition(sqlite)
-  preparePositionUpdate(sqlite).run(cluster, seq, hash)
-  // Statistics choose the order of rows, which has to be the same on all nodes.
-  const hasStatistics = sqlite.prepare("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'").get() !== undefined
-  if (hasStatistics) sqlite.exec('DELETE FROM sqlite_stat1')
-  sqlite.close()
-}
-
-function readPosition(file: string): LogPosition | null {
-  const sqlite = openForReading(file)
-  try {
-    return readLogPosition(sqlite)
-  } finally {
-    sqlite.close()
-  }
+  if (!(await cloneSnapshot(store, file, log))) writePositionOfFile(file, { cluster: clusterId, seq: 0, hash: '' })
 }
 
 function setAside(file: string): void {
@@ -140,13 +113,6 @@ function setAside(file: string): void {
 /** Proves the key without revealing it: the sealer derives a key for this purpose. */
 function toKeyCheck(encryptionKey: string): string {
   return Buffer.from(createSealer(encryptionKey).deriveKey('key-check')).toString('hex')
-}
-
-function readSqliteVersion(): string {
-  const sqlite = new Database(':memory:')
-  const version = sqlite.prepare<[], string>('SELECT sqlite_version()').pluck().get() ?? ''
-  sqlite.close()
-  return version
 }
 
 /** @throws StartupError */

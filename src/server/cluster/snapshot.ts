@@ -3,8 +3,7 @@ import { migrations } from '../../../migrations/list.ts'
 import type { CommitLogStore } from '../../adapters/commit-log/commit-log.ts'
 import { startWorker } from '../../core/concurrency/start-worker.ts'
 import type { CopyReply, CopyRequest } from '../../db/cluster/copy-worker.ts'
-import { type LogPosition, readLogPosition } from '../../db/cluster/position.ts'
-import { openForReading } from '../../db/open.ts'
+import { type LogPosition, readPositionOfFile } from '../../db/cluster/position.ts'
 
 const PART_BYTES = 1024 * 1024
 /** Older snapshots and the entries before them are deleted. */
@@ -24,7 +23,7 @@ export async function saveSnapshot(store: CommitLogStore, file: string): Promise
   await rm(copy, { force: true })
   try {
     await copyDatabase({ file, to: copy })
-    const position = readPositionOf(copy)
+    const position = requirePosition(copy)
     const { seq, hash } = position
     await store.saveSnapshot({ seq, hash, schema: migrations.length }, readParts(copy))
     await store.truncate(KEPT_SNAPSHOTS)
@@ -48,15 +47,10 @@ async function copyDatabase(request: CopyRequest): Promise<void> {
   }
 }
 
-function readPositionOf(file: string): LogPosition {
-  const sqlite = openForReading(file)
-  try {
-    const position = readLogPosition(sqlite)
-    if (!position) throw new Error('the copy of the database has no position in the log')
-    return position
-  } finally {
-    sqlite.close()
-  }
+function requirePosition(file: string): LogPosition {
+  const position = readPositionOfFile(file)
+  if (!position) throw new Error('the copy of the database has no position in the log')
+  return position
 }
 
 async function* readParts(file: string): AsyncGenerator<Uint8Array> {

@@ -4,10 +4,7 @@ import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, Principal, WebEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
-import { ClusterSnapshot, ClusterStatus } from './schemas.ts'
-
-/** The cluster that this node belongs to. */
-export type Cluster = { readStatus(): Promise<ClusterStatus>; saveSnapshot(): Promise<number> }
+import { type Cluster, ClusterSnapshot, ClusterStatus } from './schemas.ts'
 
 const statusRoute = {
   summary: 'Returns the nodes of the cluster and the position of its log',

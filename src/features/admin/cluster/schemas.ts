@@ -20,3 +20,6 @@ export type ClusterStatus = z.infer<typeof ClusterStatus>
 
 /** `POST /api/cluster/snapshot`: the log entry up to which the stored snapshot reaches. */
 export const ClusterSnapshot = z.object({ position: z.number() })
+
+/** The cluster that this node belongs to. */
+export type Cluster = { readStatus(): Promise<ClusterStatus>; saveSnapshot(): Promise<number> }
