@@ -16,9 +16,7 @@ const Forwarded = z.object({
   at: z.number(),
 })
 
-/** Signs and verifies the header by which one node of a cluster vouches for the client of another. */
-export type ForwardedHeader = ReturnType<typeof createForwardedHeader>
-
+/** Signs and verifies the header by which a node of a cluster names the client of a request that it forwards. */
 export function createForwardedHeader(key: Buffer) {
   const sign = (text: string) => createHmac('sha256', key).update(text).digest()
   return {
