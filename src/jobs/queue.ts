@@ -71,8 +71,7 @@ export type JobQueue = {
  * with growing pauses. An expired lease makes a job due again.
  */
 export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQueue {
-  const quick: Running = new Map()
-  const slow: Running = new Map()
+  const [quick, slow]: [Running, Running] = [new Map(), new Map()]
   const stopping = new AbortController()
   let kinds = new Map<string, JobKind>()
   let polling = Promise.resolve()
@@ -93,7 +92,6 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
       polling = inRequest(undefined, () => polling.then(poll))
     }, ms)
   }
-  const wake = () => pollIn(0)
 
   const poll = async () => {
     if (stopping.signal.aborted) return
@@ -125,33 +123,23 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
   const runInBackground = (running: Running, job: JobRow) => {
     const work = runJob(deps, kinds.get(job.kind), job, stopping.signal).finally(() => {
       running.delete(work)
-      wake()
+      pollIn(0)
     })
     running.set(work, job.share)
   }
 
   return {
     enqueue(tx, kind, payload, options = {}) {
-      const now = deps.clock.now()
       tx.insert(jobs)
-        .values({
-          id: newId('job'),
-          kind,
-          key: options.key ?? null,
-          share: options.share ?? '',
-          payload,
-          status: 'queued',
-          runAt: new Date(now.getTime() + (options.delayMs ?? 0)),
-          createdAt: now,
-        })
+        .values(toRow(kind, payload, options, deps.clock.now()))
         .onConflictDoNothing()
         .run()
       // Closures run and commit in the same turn, so the timer fires after the commit.
-      if (kinds.size > 0) wake()
+      if (kinds.size > 0) pollIn(0)
     },
     start(all) {
       kinds = new Map(all.map((kind) => [kind.kind, kind]))
-      wake()
+      pollIn(0)
     },
     canRetry: (kind) => kinds.get(kind)?.isFinal === false,
     async stop() {
@@ -160,6 +148,25 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
       await polling
       await Promise.allSettled([...quick.keys(), ...slow.keys()])
     },
+  }
+}
+
+function toRow(
+  kind: string,
+  payload: unknown,
+  { key, share, delayMs }: EnqueueOptions,
+  now: Date,
+): typeof jobs.$inferInsert {
+  const runAt = new Date(now.getTime() + (delayMs ?? 0))
+  return {
+    id: newId('job'),
+    kind,
+    key: key ?? null,
+    share: share ?? '',
+    payload,
+    status: 'queued',
+    runAt,
+    createdAt: now,
   }
 }
 

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Activity, ArrowUp, ChartColumn, Check, type LucideIcon, MessagesSquare, ShieldCheck } from 'lucide-react'
-import { type SyntheticEvent, useEffect, useId, useRef, useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
 import type { PlanList } from '../../src/features/payments/billing/schemas.ts'
 import { FieldsPicture } from '../account/auth-frame.tsx'
 import { FieldMark } from '../agents/field-mark.tsx'
@@ -235,10 +235,6 @@ function Talk({ model }: { model: string }) {
   const ask = (message: string) => {
     if (message.trim() !== '' && !asking.isPending) asking.mutate(message.trim())
   }
-  const submit = (event: SyntheticEvent) => {
-    event.preventDefault()
-    ask(text)
-  }
   return (
     <>
       <div
@@ -249,15 +245,7 @@ function Talk({ model }: { model: string }) {
         tabIndex={0}
         className="flex max-h-96 flex-1 flex-col gap-3 overflow-y-auto px-4 py-4 -outline-offset-2"
       >
-        {lines.length === 0 && !asking.isPending && (
-          <div className="m-auto flex flex-wrap justify-center gap-2">
-            {openings.map((opening) => (
-              <Button key={opening} onClick={() => ask(opening)} className="whitespace-normal!">
-                {opening}
-              </Button>
-            ))}
-          </div>
-        )}
+        {lines.length === 0 && !asking.isPending && <Openings ask={ask} />}
         {lines.map((line) => (
           <DemoLine key={line.id} line={line} />
         ))}
@@ -265,7 +253,13 @@ function Talk({ model }: { model: string }) {
         <Patience isPending={asking.isPending}>The model is answering…</Patience>
         <ErrorNotice error={asking.error} />
       </div>
-      <form onSubmit={submit} className="flex items-center gap-2 border-t border-line p-3">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          ask(text)
+        }}
+        className="flex items-center gap-2 border-t border-line p-3"
+      >
         <label htmlFor={id} className="sr-only">
           Message
         </label>
@@ -285,9 +279,21 @@ function Talk({ model }: { model: string }) {
           aria-label="Send"
           isPending={asking.isPending}
           className="min-h-10"
-        ></Button>
+        />
       </form>
     </>
+  )
+}
+
+function Openings({ ask }: { ask: (message: string) => void }) {
+  return (
+    <div className="m-auto flex flex-wrap justify-center gap-2">
+      {openings.map((opening) => (
+        <Button key={opening} onClick={() => ask(opening)} className="whitespace-normal!">
+          {opening}
+        </Button>
+      ))}
+    </div>
   )
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import { failureOf } from '../../harness/failure.ts'
+import { failureOf } from '../../harness/until.ts'
 import type { VendorAnswer, VendorCall } from '../../harness/vendors/script.ts'
 import { CLAUDE, CODEX, openGateway, VENDORS } from './installation.ts'
 

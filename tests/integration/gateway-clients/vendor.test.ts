@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import { failureOf } from '../../harness/failure.ts'
+import { failureOf } from '../../harness/until.ts'
 import type { VendorAnswer } from '../../harness/vendors/script.ts'
 import { startVendor, VENDOR_KEY } from '../../harness/vendors/vendor.ts'
 

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { CreatedKey } from '../../../src/features/accounts/keys/schemas.ts'
 import { signUp } from '../../harness/client.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
-import { failureOf } from '../../harness/failure.ts'
+import { failureOf } from '../../harness/until.ts'
 import { read } from '../../harness/requests.ts'
 import { startServer } from '../../harness/server.ts'
 

@@ -1,16 +1,19 @@
 import type { Context } from 'hono'
+import type { z } from 'zod'
 import type { CompletionChunk } from '../../../adapters/models/provider.ts'
 import { AppError } from '../../../core/errors.ts'
 import { AGENT_TOKEN_PREFIX } from '../../../core/ids.ts'
 import type { Log } from '../../../core/log.ts'
 import { type MicroUsd, toUsd } from '../../../core/money.ts'
+import type { Responses } from '../../../http/endpoint.ts'
 import type { BaseEnv } from '../../../http/env.ts'
 import { toAppError } from '../../../http/errors.ts'
 import { readBearer } from '../../../http/internal-key.ts'
 import { eventStream } from '../../../http/streams/sse.ts'
 import { toOpenAiError } from '../dialects/openai-error.ts'
-import type { Completed, Served } from './completions.ts'
-import type { CallUsage } from './schemas.ts'
+import { type CompleteDeps, type Completed, complete, completeStreaming, type Served } from './completions.ts'
+import type { Caller } from './request-body.ts'
+import { AiReply, type CallUsage, type ChatRequest } from './schemas.ts'
 
 /** Sets the headers that name the model and provider of a call, the number of attempts and the id of its usage record. */
 export function setServedHeaders(c: Pick<Context, 'header'>, served: Served): void {
@@ -74,4 +77,41 @@ function withModel({ json }: CompletionChunk, model: string): string {
 
 function formatUsd(microUsd: MicroUsd): string {
   return toUsd(microUsd).toFixed(6)
+}
+
+export const chatAnswers: Responses = {
+  responses: { 200: [AiReply, 'text/event-stream'] },
+  errors: ['payment_required', 'not_found', 'limited', 'upstream_failed', 'upstream_timeout', 'unavailable'],
+}
+
+type ChatDeps = CompleteDeps & { log: Log; clock: { now(): Date } }
+
+/** Answers `POST /api/ai/chat` of both APIs, whole or as a stream of OpenAI events. */
+export async function answerChat<Env extends BaseEnv>(
+  c: Context<Env>,
+  deps: ChatDeps,
+  caller: Caller,
+  request: ChatRequest,
+) {
+  const asked = toAsked(caller, request, c.req.raw.signal)
+  if (request.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
+  const answer = await complete(deps, asked)
+  setCompletedHeaders(c, answer)
+  return c.json(toReply(answer, deps.clock.now()))
+}
+
+function toAsked(caller: Caller, { taskType, fallbacks, ...body }: ChatRequest, signal: AbortSignal) {
+  const requested = { model: body.model, fallbacks, taskType }
+  return { caller, requested, body, json: JSON.stringify(body), endpoint: '/api/ai/chat', signal }
+}
+
+function toReply(answer: Completed, now: Date): z.infer<typeof AiReply> {
+  return {
+    id: answer.id,
+    model: answer.model.id,
+    provider: answer.model.provider.id,
+    message: { role: 'assistant', content: answer.content },
+    usage: toUsage(answer),
+    timestamp: now.toISOString(),
+  }
 }

@@ -5,9 +5,10 @@ import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { UsageRecorder } from '../usage/recorder.ts'
+import { CallList, CallQuery } from '../usage/schemas.ts'
 import { type BodyLog, deleteAllBodies, deleteBodies } from './bodies.ts'
 import { getRequest } from './detail.ts'
-import { listRequests } from './list.ts'
+import { listCalls, listRequests } from './list.ts'
 import { DeletedBodies, RequestDetail, RequestList, RequestQuery } from './schemas.ts'
 
 export type RequestsWebDeps = {
@@ -21,6 +22,17 @@ export type RequestsWebDeps = {
 export function requestsWeb(deps: RequestsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
+
+  app.get(
+    '/api/usage/calls',
+    endpoint({ summary: 'Lists your model calls, paged', tag: 'Usage', responses: { 200: CallList } }),
+    signedIn,
+    validate('query', CallQuery),
+    async (c) => {
+      await deps.usage.flush()
+      return c.json(listCalls(deps.db, c.var.user.id, c.req.valid('query')))
+    },
+  )
 
   app.get(
     '/api/requests',

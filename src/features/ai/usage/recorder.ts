@@ -81,11 +81,7 @@ export function createUsageRecorder(deps: {
 
   return {
     record(event) {
-      const { agentId, model, inputTokens, outputTokens, costMicroUsd } = event
-      deps.log.info(
-        { requestId: currentRequestId() },
-        `[UsageLogger] Logging: ${agentId} | ${model} | ${inputTokens}+${outputTokens} tokens | $${costMicroUsd === null ? 'unknown' : toUsd(costMicroUsd).toFixed(6)}`,
-      )
+      deps.log.info({ requestId: currentRequestId() }, `[UsageLogger] Logging: ${describe(event)}`)
       const at = deps.clock.now()
       count(event, at)
       waiting.push({ ...event, at })
@@ -103,4 +99,9 @@ export function createUsageRecorder(deps: {
       await flush()
     },
   }
+}
+
+function describe({ agentId, model, inputTokens, outputTokens, costMicroUsd }: UsageEvent): string {
+  const cost = costMicroUsd === null ? 'unknown' : toUsd(costMicroUsd).toFixed(6)
+  return `${agentId} | ${model} | ${inputTokens}+${outputTokens} tokens | $${cost}`
 }

@@ -7,12 +7,11 @@ import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type Exports, sendExport } from '../../../http/streams/exports.ts'
 import { validate } from '../../../http/validate.ts'
-import { listCalls } from '../requests/list.ts'
 import { listUsageByDay } from './by-day.ts'
 import { exportUsageCsv } from './calls.ts'
 import { getCostDashboard } from './cost-dashboard.ts'
 import type { UsageRecorder } from './recorder.ts'
-import { CallList, CallQuery, CostDashboard, CostQuery, MonthQuery, UsageByDay } from './schemas.ts'
+import { CostDashboard, CostQuery, MonthQuery, UsageByDay } from './schemas.ts'
 
 export type UsageWebDeps = {
   db: Db
@@ -69,17 +68,6 @@ export function usageWeb(deps: UsageWebDeps) {
     async (c) => {
       await deps.usage.flush()
       return c.json(await listUsageByDay(deps, c.var.user.id, c.req.valid('query').days))
-    },
-  )
-
-  app.get(
-    '/api/usage/calls',
-    endpoint({ summary: 'Lists your model calls, paged', tag: 'Usage', responses: { 200: CallList } }),
-    deps.guards.signedIn,
-    validate('query', CallQuery),
-    async (c) => {
-      await deps.usage.flush()
-      return c.json(listCalls(deps.db, c.var.user.id, c.req.valid('query')))
     },
   )
 

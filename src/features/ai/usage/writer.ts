@@ -239,6 +239,7 @@ function prepareStatements(tx: Tx) {
   const value = sql.placeholder
   return {
     ...prepareKeySums(tx),
+    ...prepareUserSums(tx),
     log: tx
       .insert(usageLogs)
       .values({
@@ -279,6 +280,12 @@ function prepareStatements(tx: Tx) {
           FROM ${usageLogs}, json_each(${usageLogs.tags}) WHERE ${usageLogs.generationId} = ${value('generationId')}`,
       )
       .prepare(),
+  }
+}
+
+function prepareUserSums(tx: Tx) {
+  const value = sql.placeholder
+  return {
     day: tx
       .insert(usageDays)
       .values({
