@@ -6,9 +6,9 @@ import { z } from 'zod'
 import { CreatedKey } from '../../../src/features/accounts/keys/schemas.ts'
 import { signUp } from '../../harness/client.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
-import { failureOf } from '../../harness/until.ts'
 import { read } from '../../harness/requests.ts'
 import { startServer } from '../../harness/server.ts'
+import { failureOf } from '../../harness/until.ts'
 
 const MODEL = 'openai/gpt-4o-mini'
 const HI = [{ role: 'user' as const, content: 'What time is it?' }]
