@@ -156,6 +156,7 @@ const AI_FOR_PAYMENTS = [
   'cooldowns',
   'exports',
   'ownKeys',
+  'bodyLog',
   'spendings',
   'tokens',
   'userSums',
@@ -180,7 +181,16 @@ const AGENTS_FOR_CONVERSATIONS = [
   'runtimes',
   'storage',
 ] as const
-const AI_FOR_CONVERSATIONS = ['callers', 'catalogue', 'cooldowns', 'exports', 'ownKeys', 'spendings', 'tokens'] as const
+const AI_FOR_CONVERSATIONS = [
+  'bodyLog',
+  'callers',
+  'catalogue',
+  'cooldowns',
+  'exports',
+  'ownKeys',
+  'spendings',
+  'tokens',
+] as const
 const ACCOUNTS_FOR_WEB_TOOLS = [
   'appUrl',
   'egress',

@@ -106,7 +106,8 @@ function toCompletion(provider: string, json: string): Completion {
   }
   // Output text is needed only when the provider did not report usage.
   const said = used ? '' : choices.map(({ message }) => toSaid(message)).join('')
-  return { json, id, model, content: choices[0]?.message.content ?? '', said, usage: used }
+  const finishReason = toFinishReason(choices[0]?.finish_reason)
+  return { json, id, model, content: choices[0]?.message.content ?? '', said, usage: used, finishReason }
 }
 
 /** @throws ProviderError `broken`, SyntaxError. */
@@ -203,7 +204,15 @@ function toChunk(provider: string, json: string): CompletionChunk {
     isAnswer: choices.some(({ delta, finish_reason: reason }) => (delta ? says(delta) : false) || reason === 'length'),
     isLast: false,
     usage: usage ? toUsage(usage) : null,
+    finishReason: toFinishReason(choices[0]?.finish_reason),
   }
+}
+
+const MAX_FINISH_REASON = 64
+
+/** Shortens what a provider says, because it is stored with every call. */
+export function toFinishReason(reason: unknown): string | null {
+  return typeof reason === 'string' ? reason.slice(0, MAX_FINISH_REASON) : null
 }
 
 function toUsage(usage: z.infer<typeof Usage>): TokenUsage {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parseBoundedJson } from '../../core/json/bounded-json.ts'
 import { listOf } from '../../core/text/lines.ts'
-import { ReportedCost, ReportedTokens } from './answers.ts'
+import { ReportedCost, ReportedTokens, toFinishReason } from './answers.ts'
 import { type CompletionChunk, ProviderError, type TokenUsage } from './provider.ts'
 import { unreadable, type WireEvent, type WireFormat } from './wire-format.ts'
 
@@ -54,7 +54,8 @@ export const messagesWire: WireFormat = {
     }
     const text = content.map((block) => (block.type === 'text' ? (block.text ?? '') : '')).join('')
     // Output text is needed only when the provider did not report usage.
-    return { json, id, model, content: text, said: used ? '' : content.map(toSaid).join(''), usage: used }
+    const said = used ? '' : content.map(toSaid).join('')
+    return { json, id, model, content: text, said, usage: used, finishReason: toFinishReason(reason) }
   },
   createStreamReader: createReader,
 }
@@ -87,6 +88,7 @@ function createReader(provider: string): (event: WireEvent) => CompletionChunk {
       isAnswer: said !== '' || (block != null && block.type !== 'text') || isEnd(delta?.stop_reason, used),
       isLast: type === 'message_stop',
       usage: used,
+      finishReason: toFinishReason(delta?.stop_reason),
     }
   }
 }

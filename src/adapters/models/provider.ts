@@ -32,6 +32,8 @@ export type Completion = {
   content: string
   said: string
   usage: TokenUsage | null
+  /** The provider's word for why the answer ended. */
+  finishReason?: string | null
 }
 
 /**
@@ -45,6 +47,7 @@ export type CompletionChunk = {
   isAnswer: boolean
   isLast: boolean
   usage: TokenUsage | null
+  finishReason?: string | null
 }
 
 /** Embedding vectors; `json` is the provider's answer. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parseBoundedJson } from '../../core/json/bounded-json.ts'
 import { listOf } from '../../core/text/lines.ts'
-import { ReportedCost, ReportedTokens } from './answers.ts'
+import { ReportedCost, ReportedTokens, toFinishReason } from './answers.ts'
 import { type CompletionChunk, ProviderError, type TokenUsage } from './provider.ts'
 import { unreadable, type WireEvent, type WireFormat } from './wire-format.ts'
 
@@ -33,6 +33,7 @@ const StreamEvent = z.object({
   item: Item.nullish().catch(null),
   response: z.object({ usage: Reported }).nullish(),
 })
+const RESPONSE = 'response.'
 const LAST_EVENTS = new Set(['response.completed', 'response.incomplete'])
 
 /** OpenAI's Responses as providers send them. */
@@ -54,7 +55,8 @@ export const responsesWire: WireFormat = {
     }
     const content = output.flatMap((item) => (item.type === 'message' ? toTexts(item.content) : [])).join('')
     // Output text is needed only when the provider did not report usage.
-    return { json, id, model, content, said: used ? '' : output.map(toSaid).join(''), usage: used }
+    const said = used ? '' : output.map(toSaid).join('')
+    return { json, id, model, content, said, usage: used, finishReason: toFinishReason(status) }
   },
   createStreamReader: (provider) => (event) => toChunk(provider, event),
 }
@@ -76,6 +78,7 @@ function toChunk(provider: string, { event, data }: WireEvent): CompletionChunk 
     isAnswer: said !== '' || type === 'response.output_item.done' || type === 'response.incomplete',
     isLast: LAST_EVENTS.has(type),
     usage,
+    finishReason: LAST_EVENTS.has(type) ? type.slice(RESPONSE.length) : null,
   }
 }
 

@@ -122,6 +122,11 @@ export const ACCESS_CODES = {
     means: 'The monthly budget or tokens of this key are used up.',
     remedy: 'Raise the limits of the key, or wait for the next month.',
   },
+  END_USER_QUOTA_EXCEEDED: {
+    kinds: ['limited'],
+    means: 'The monthly budget that the key sets for each of its end users is used up for this one.',
+    remedy: 'Raise `endUserBudgetUsd` of the key, or wait for the next month.',
+  },
   AGENT_CAP_REACHED: {
     kinds: ['limited'],
     means: 'The daily cap of the agent is reached.',

@@ -5,21 +5,31 @@ import { errorMessage } from '../../../core/errors.ts'
 import { type MicroUsd, tokenCost, toMicroUsd } from '../../../core/money.ts'
 import { PLANS } from '../../accounts/plans/plans.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
+import type { Attribution } from '../requests/attribution.ts'
+import type { BodyLog } from '../requests/bodies.ts'
 import type { Bill, Spendings } from '../usage/spend.ts'
+import type { PriceSource, TrailStep } from '../usage/tables.ts'
 import { UNCACHED } from '../usage/writer.ts'
 import type { Caller, CompletionRequest, RequestSize } from './request-body.ts'
 
-export type AttemptDeps = { spendings: Spendings; tokens: TokenCounter }
-/** One request to one model; `number` counts the attempts of a call from 1. */
+export type AttemptDeps = { spendings: Spendings; tokens: TokenCounter; bodyLog: Pick<BodyLog, 'add'> }
+/** One request to one model; `number` counts the attempts of a call from 1, `trail` is shared by them. */
 export type AttemptOrder = {
   request: CompletionRequest
   size: RequestSize
   target: CatalogueModel
   number: number
+  trail: Trail
 }
+
+/** The attempts of a call so far, and the generation id of the first. */
+export type Trail = Attribution & { callId: string | null; steps: TrailStep[] }
 
 /** Usage and cost of a complete answer. The cost may be unknown. `isEstimated`: the provider reported no usage. */
 export type Billed = { usage: TokenUsage; costMicroUsd: MicroUsd | null; isEstimated: boolean }
+
+/** A complete answer: its text as sent to the caller, its output, and its usage if reported. */
+type Answered = { json: string; said: string; usage: TokenUsage | null; finishReason?: string | null }
 
 /** A request to a provider, from its reservation to its usage record. Exactly one of the last five functions ends it. */
 export type Attempt = {
@@ -28,7 +38,7 @@ export type Attempt = {
   /** Adds a chunk of a streamed answer. */
   hear(chunk: CompletionChunk): void
   /** Records a complete answer. */
-  succeed(answer: { usage: TokenUsage | null; said: string }): Promise<Billed>
+  succeed(answer: Answered): Promise<Billed>
   /** Records a streamed answer that was read to its end. @returns the counted usage, or null when the provider reported it. */
   finish(): Promise<TokenUsage> | null
   /** Records the possible cost of a failure. @returns false when it cost nothing; then the attempt is still open. */
@@ -40,15 +50,22 @@ export type Attempt = {
 
 const NOTHING: TokenUsage = { ...UNCACHED, inputTokens: 0, outputTokens: 0, costUsd: null }
 
-const STOPPED = 'The program stopped before the answer was complete'
+/** Why an attempt failed. */
+type Failed = Pick<TrailStep, 'failure' | 'error'>
+
+const STOPPED: Failed = { failure: 'stopped', error: 'The program stopped before the answer was complete' }
 
 /** @throws AppError `limited` when a limit of the caller does not allow it. */
-export function beginAttempt(deps: AttemptDeps, { request, size, target, number }: AttemptOrder): Attempt {
+export function beginAttempt(deps: AttemptDeps, { request, size, target, number, trail }: AttemptOrder): Attempt {
   const { caller, endpoint } = request
+  const startedAt = performance.now()
+  const earlier = trail.steps.length === 0 ? null : [...trail.steps]
   let reported: TokenUsage | null = null
   let said = ''
+  let firstTokenMs: number | null = null
+  let finishReason: string | null = null
 
-  const toBill = ({ costUsd, ...tokens }: TokenUsage, isEstimated: boolean, message: string | null): Bill => ({
+  const toBill = ({ costUsd, ...tokens }: TokenUsage, isEstimated: boolean, failed: Failed | null): Bill => ({
     model: target.id,
     provider: target.provider.id,
     attempts: number,
@@ -56,17 +73,35 @@ export function beginAttempt(deps: AttemptDeps, { request, size, target, number 
     ...tokens,
     costMicroUsd: costOf(target, { costUsd, ...tokens }),
     isEstimated,
-    errorMessage: message,
+    errorMessage: failed?.error ?? null,
+    firstTokenMs,
+    finishReason,
+    priceSource: priceSourceOf(target, costUsd),
+    callId: number > 1 ? trail.callId : null,
+    trail: earlier && [...earlier, toStep(spending.generationId, failed)],
   })
+  const toStep = (generationId: string | null, failed: Failed | null): TrailStep => ({
+    generationId,
+    model: target.id,
+    provider: target.provider.id,
+    latencyMs: sinceMs(startedAt),
+    failure: failed?.failure ?? null,
+    error: failed?.error ?? null,
+  })
+  const logBodies = (answer: string | null) => {
+    if (!caller.logBodies && !caller.key?.logBodies) return
+    const { generationId } = spending
+    deps.bodyLog.add({ generationId, userId: caller.userId, request: request.json, answer })
+  }
   const countAll = () => deps.tokens.count({ request: request.json, said })
   const countUsage = async (): Promise<TokenUsage> => {
     const { input, output } = await countAll()
     return { ...NOTHING, inputTokens: input, outputTokens: output }
   }
-  const toCutBill = async (message: string): Promise<Bill> => {
-    if (reported !== null && said === '') return toBill(reported, false, message)
+  const toCutBill = async (failed: Failed): Promise<Bill> => {
+    if (reported !== null && said === '') return toBill(reported, false, failed)
     const { used, isEstimated } = toCutUsage(reported, said, await countAll(), size)
-    return toBill(used, isEstimated, message)
+    return toBill(used, isEstimated, failed)
   }
 
   const spending = deps.spendings.begin(
@@ -74,6 +109,8 @@ export function beginAttempt(deps: AttemptDeps, { request, size, target, number 
       spender: toSpender(caller, target),
       agentId: caller.agentId,
       endpoint,
+      endUser: trail.endUser,
+      tags: trail.tags,
       estimate: {
         tokens: size.inputTokens + size.outputTokens,
         costMicroUsd: target.price ? tokenCost(size, target.price) : 0,
@@ -86,21 +123,27 @@ export function beginAttempt(deps: AttemptDeps, { request, size, target, number 
     },
   )
 
+  trail.callId ??= spending.generationId
   return {
     generationId: spending.generationId,
     isTight: spending.isTight,
     hear(chunk) {
       reported = chunk.usage ?? reported
       said += chunk.said
+      finishReason = chunk.finishReason ?? finishReason
+      if (firstTokenMs === null && chunk.isAnswer) firstTokenMs = sinceMs(startedAt)
     },
     async succeed(answer) {
       said = answer.said
+      finishReason = answer.finishReason ?? null
+      logBodies(answer.json)
       const used = answer.usage ?? (await countUsage())
       const bill = toBill(used, answer.usage === null, null)
       spending.record(bill)
       return { usage: used, costMicroUsd: bill.costMicroUsd, isEstimated: bill.isEstimated }
     },
     finish() {
+      logBodies(said)
       if (reported !== null) {
         spending.record(toBill(reported, false, null))
         return null
@@ -111,12 +154,21 @@ export function beginAttempt(deps: AttemptDeps, { request, size, target, number 
     },
     fail(error) {
       if (error instanceof ProviderError) reported ??= error.usage
+      const failed = toFailed(error)
       const isRefusal = error instanceof ProviderError && !error.isSpent
-      if (isRefusal && reported === null && said === '') return false
-      spending.recordLater(toCutBill(errorMessage(error)))
+      if (isRefusal && reported === null && said === '') {
+        trail.steps.push(toStep(null, failed))
+        return false
+      }
+      trail.steps.push(toStep(spending.generationId, failed))
+      logBodies(said === '' ? null : said)
+      spending.recordLater(toCutBill(failed))
       return true
     },
-    giveUp: (error) => spending.record(toBill(NOTHING, false, errorMessage(error))),
+    giveUp(error) {
+      logBodies(null)
+      spending.record(toBill(NOTHING, false, toFailed(error)))
+    },
     cancel: spending.cancel,
   }
 }
@@ -142,4 +194,20 @@ function costOf({ price, isPriceSet }: CatalogueModel, usage: TokenUsage): Micro
   if (usage.costUsd !== null && !isPriceSet) return toMicroUsd(usage.costUsd)
   if (price) return tokenCost(usage, price)
   return usage.inputTokens + usage.outputTokens === 0 ? 0 : null
+}
+
+/** Names the origin of what `costOf` returns. */
+function priceSourceOf({ price, isPriceSet }: CatalogueModel, costUsd: number | null): PriceSource | null {
+  if (costUsd !== null && !isPriceSet) return 'provider'
+  if (price) return isPriceSet ? 'administrator' : 'list'
+  return null
+}
+
+function toFailed(error: unknown): Failed {
+  const failure = error instanceof ProviderError ? error.failure : 'aborted'
+  return { failure, error: errorMessage(error) }
+}
+
+function sinceMs(startedAt: number): number {
+  return Math.round(performance.now() - startedAt)
 }

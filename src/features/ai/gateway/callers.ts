@@ -22,6 +22,7 @@ import { agents } from '../../agents/registry/tables.ts'
 import type { Breakers } from '../breakers/breakers.ts'
 import { createGuardFinder } from '../guardrails/guard.ts'
 import type { OwnKeys } from '../own-keys/own-keys.ts'
+import { parseTags } from '../requests/attribution.ts'
 import { DIRECT } from '../usage/tables.ts'
 import type { Caller } from './request-body.ts'
 
@@ -116,7 +117,8 @@ export function identifyCaller(callers: CallerFinder) {
 }
 
 function enter(c: Context<CallerEnv>, caller: Caller): void {
-  c.set('caller', caller)
+  const tags = c.req.header('x-stead-tags')
+  c.set('caller', tags === undefined ? caller : { ...caller, tags: parseTags(tags) })
   c.set('holder', caller.userId)
 }
 
@@ -147,7 +149,7 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
   const findByAgentToken = (token: string): Found | null => {
     const agent = findAgent(sha256(token))
     if (!agent) return null
-    const { agentId } = agent
+    const { agentId, logBodies } = agent
     deps.touchAgent(agentId)
     const aiProvider = toProviderId(agent.aiProvider)
     const guard = findGuard(agent.guardrails)
@@ -155,7 +157,7 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
     if (!agent.user) return { userId: 'operator', agentId, planned: PLANS.network, key: null, aiProvider, guard }
     if (agent.user.disabledAt) throw accountDisabled()
     const user = toSignedInUser(agent.user, deps.rules)
-    return { userId: user.id, agentId, planned: planOfUser(deps.db, user), key: null, aiProvider, guard }
+    return { userId: user.id, agentId, planned: planOfUser(deps.db, user), key: null, aiProvider, guard, logBodies }
   }
   const findByToken = (token: string | null, address: string | null): Found | null => {
     if (token?.startsWith(AGENT_TOKEN_PREFIX)) return findByAgentToken(token)
@@ -298,9 +300,9 @@ function createAgentFinder({ db, clock }: { db: Db; clock: Clock }) {
 
 /** Finds the agent whose `column` holds a hash, with its owner. */
 function createHashFinder(db: Db, column: typeof agents.accessTokenHash | typeof agents.retiringTokenHash) {
-  const { aiProvider, tokensChangedAt } = agents
+  const { aiProvider, tokensChangedAt, guardrails, logBodies } = agents
   const byHash = db
-    .select({ agentId: agents.id, aiProvider, tokensChangedAt, guardrails: agents.guardrails, user: identityColumns })
+    .select({ agentId: agents.id, aiProvider, tokensChangedAt, guardrails, logBodies, user: identityColumns })
     .from(agents)
     .leftJoin(users, eq(users.id, agents.ownerId))
     .where(eq(column, parameter('hash')))

@@ -1,13 +1,18 @@
-import { type CompletionChunk, ProviderError, type TokenUsage } from '../../../adapters/models/provider.ts'
-import type { TokenCounter } from '../../../adapters/models/token-counter.ts'
+import {
+  type Completion,
+  type CompletionChunk,
+  ProviderError,
+  type TokenUsage,
+} from '../../../adapters/models/provider.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
 import type { Guard } from '../guardrails/guard.ts'
 import { guardChunks } from '../guardrails/guard-chunks.ts'
 import { guardAnswer, guardRequest, toGuardedCall } from '../guardrails/guard-request.ts'
 import { cleanText } from '../guardrails/scan.ts'
-import type { Spendings } from '../usage/spend.ts'
-import { type Attempt, type Billed, beginAttempt } from './attempt.ts'
+import { attributionOf } from '../requests/attribution.ts'
+import type { TrailStep } from '../usage/tables.ts'
+import { type Attempt, type AttemptDeps, type Billed, beginAttempt, type Trail } from './attempt.ts'
 import { type BodyForms, toBodyForms } from './dialects/body-forms.ts'
 import {
   type CompletionRequest,
@@ -20,7 +25,7 @@ import {
 } from './request-body.ts'
 import { type Attempted, type Cooldowns, chooseTargets, type RouteDeps, tryInTurn } from './routing.ts'
 
-export type CompleteDeps = RouteDeps & { cooldowns: Cooldowns; spendings: Spendings; tokens: TokenCounter }
+export type CompleteDeps = RouteDeps & AttemptDeps & { cooldowns: Cooldowns }
 
 /**
  * The model that served a call, the number of attempts, and the id of its usage record. `isTranslated`: the answer is a chat
@@ -68,7 +73,7 @@ function openCall(deps: CompleteDeps, request: CompletionRequest, size: RequestS
   return { request, size, forms: toBodyForms(request, chooseTargets(deps, request.requested, request.caller)) }
 }
 
-type Answer = { id: string; json: string; content: string; said: string; usage: TokenUsage | null }
+type Answer = Pick<Completion, 'id' | 'json' | 'content' | 'said' | 'usage' | 'finishReason'>
 
 async function ask(
   deps: CompleteDeps,
@@ -136,18 +141,20 @@ async function askInTurn<T>(
   { request, size, forms: { targets } }: Call,
   send: (target: CatalogueModel, attempt: Attempt) => Promise<T>,
 ): Promise<Attempted<Underway<T>>> {
+  const trail: Trail = { ...attributionOf(request.body, request.caller.tags), callId: null, steps: [] }
   let number = 0
   // A refused attempt is recorded only when no later one succeeds.
   let refused: Attempt | null = null
   const begin = (target: CatalogueModel) => {
     refused?.cancel()
     refused = null
-    return beginAttempt(deps, { request, size, target, number })
+    return beginAttempt(deps, { request, size, target, number, trail })
   }
   try {
     return await tryInTurn(deps.cooldowns, targets, async (target) => {
       request.signal.throwIfAborted()
       number += 1
+      if (number === 1) trail.steps.push(...listSkipped(targets, target))
       const attempt = begin(target)
       try {
         return { attempt, value: await send(target, attempt) }
@@ -163,6 +170,15 @@ async function askInTurn<T>(
     failed?.giveUp(error)
     throw error
   }
+}
+
+/** Lists the preferred models before `first`, which rest after earlier failures. */
+function listSkipped(targets: readonly CatalogueModel[], first: CatalogueModel): TrailStep[] {
+  if (targets[0] === first) return []
+  return targets.slice(0, targets.indexOf(first)).map(({ id, provider }) => ({
+    ...{ generationId: null, model: id, provider: provider.id, latencyMs: 0 },
+    ...{ failure: 'cooldown', error: null },
+  }))
 }
 
 /** A stream whose answer has begun, and the chunks that were already read. */

@@ -21,6 +21,10 @@ export type Caller = {
   budget?: Budget
   /** The guardrails of the key or agent. */
   guard?: Guard | null
+  /** The tags of `x-stead-tags`. */
+  tags?: readonly string[]
+  /** The agent's owner stores the bodies of its requests. */
+  logBodies?: boolean
 }
 
 /** A completion to route. `json` is the body as received; it is forwarded unchanged where nothing has to be replaced. */

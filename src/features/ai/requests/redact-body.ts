@@ -1,4 +1,6 @@
 import { redact } from '../../../core/log.ts'
+import { PERSONAL_DATA } from '../guardrails/personal-data.ts'
+import { cleanText, compileTextRules } from '../guardrails/scan.ts'
 
 /** Characters stored of a body. */
 const MAX_STORED = 64 * 1024
@@ -8,11 +10,12 @@ const READ_BEYOND = 4096
 const MAX_READ = 1024 * 1024
 /** An embedded file in base64. The lookbehind tries each run of characters once. */
 const EMBEDDED = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{1024,}={0,2}/g
+const RULES = compileTextRules({ deny: [], redact: PERSONAL_DATA.map(({ kind }) => kind) })
 
-/** Returns a body without embedded files and secrets, at most 64 KiB. */
+/** Returns a body without embedded files, keys and personal data, at most 64 KiB. */
 export function toStoredBody(body: string): string {
   const text = body.slice(0, MAX_READ).replace(EMBEDDED, (file) => `[${file.length} characters]`)
-  const stored = redact(text.slice(0, MAX_STORED + READ_BEYOND)).slice(0, MAX_STORED)
+  const clean = cleanText(RULES, redact(text.slice(0, MAX_STORED + READ_BEYOND))).text
   const isWhole = body.length <= MAX_READ && text.length <= MAX_STORED
-  return isWhole ? stored : `${stored}…`
+  return isWhole ? clean : `${clean.slice(0, MAX_STORED)}…`
 }

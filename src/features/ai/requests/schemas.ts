@@ -47,9 +47,12 @@ export type LoggedRequest = z.infer<typeof LoggedRequest>
 export const RequestList = z.object({ requests: z.array(LoggedRequest), next: z.number().nullable() })
 export type RequestList = z.infer<typeof RequestList>
 
-/** One attempt of a request. `failure` is the kind of its error and the reason of the fallback, null when it answered. */
+/**
+ * One attempt of a request. `failure` is the reason of the fallback: the kind of the error, or `cooldown` for a model that
+ * was skipped after earlier failures; null when it answered. `generationId` is null when the attempt cost nothing.
+ */
 const Attempt = z.object({
-  generationId: z.string(),
+  generationId: z.string().nullable(),
   model: z.string(),
   provider: z.string(),
   latencyMs: z.number().nullable(),

@@ -24,7 +24,7 @@ const BATCH = 500
 const MAX_HELD = 100_000
 
 const Step = z.object({
-  generationId: z.string(),
+  generationId: z.string().nullable(),
   model: z.string(),
   provider: z.string(),
   latencyMs: z.number(),

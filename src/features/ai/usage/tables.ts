@@ -11,9 +11,12 @@ export const hasEndUser = sql`end_user IS NOT NULL`
 export const hasFailed = sql`success = 0`
 export const isFurtherAttempt = sql`call_id IS NOT NULL`
 
-/** One attempt of a call. `failure` is the kind of the error, null for the attempt that answered. */
+/**
+ * One attempt of a call. `generationId` is null for an attempt without a usage record, because it cost nothing. `failure` is
+ * the kind of the error, `cooldown` for a model that was not asked, and null for the attempt that answered.
+ */
 export type TrailStep = {
-  generationId: string
+  generationId: string | null
   model: string
   provider: string
   latencyMs: number
@@ -23,6 +26,7 @@ export type TrailStep = {
 
 /** The origin of a cost: the provider's report, the administrator's price, or the list price. */
 export const PRICE_SOURCES = ['provider', 'administrator', 'list'] as const
+export type PriceSource = (typeof PRICE_SOURCES)[number]
 
 /**
  * One row per completion, failed ones included. No foreign keys: rows outlive user and agent. `generationId` prevents
@@ -63,7 +67,7 @@ export const usageLogs = sqliteTable(
     finishReason: text(),
     /** The generation id of the first attempt; null on that attempt. */
     callId: text(),
-    /** All attempts up to this one; null when there is one. */
+    /** All attempts up to this one; null when there is one and no model was skipped. */
     trail: text({ mode: 'json' }).$type<readonly TrailStep[]>(),
     endUser: text(),
     tags: text({ mode: 'json' }).$type<readonly string[]>(),

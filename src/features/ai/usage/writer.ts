@@ -9,7 +9,7 @@ import {
   addedKeyDaySums,
   addedKeySums,
   addedMonthSums,
-  type PRICE_SOURCES,
+  type PriceSource,
   type TrailStep,
   usageDays,
   usageEndUserMonths,
@@ -27,7 +27,7 @@ import {
  */
 type CallDetail = {
   firstTokenMs: number | null
-  priceSource: (typeof PRICE_SOURCES)[number] | null
+  priceSource: PriceSource | null
   finishReason: string | null
   callId: string | null
   trail: readonly TrailStep[] | null
