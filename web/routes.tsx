@@ -13,7 +13,7 @@ import { adminRoutes } from './routes/admin.tsx'
 import { agentRoutes } from './routes/agent.tsx'
 import { page, redirection, root, signedIn } from './routes/base.tsx'
 import { mediaRoutes } from './routes/media.tsx'
-import { CostSearch, CreateSearch, FleetSearch, ModelsSearch } from './routes/searches.ts'
+import { CostSearch, CreateSearch, FleetSearch, ModelsSearch, RequestsSearch } from './routes/searches.ts'
 import { swarmsRoutes } from './routes/swarms.tsx'
 import { Failure, NotFound, Pending } from './shell/failure.tsx'
 
@@ -71,6 +71,7 @@ const routeTree = root.addChildren([
     page(signedIn, '/agents/new', () => import('./agents/create-page.tsx'), 'CreatePage', CreateSearch),
     page(signedIn, '/approvals', () => import('./approvals/approvals-page.tsx'), 'ApprovalsPage'),
     page(signedIn, '/cost', () => import('./cost/cost-page.tsx'), 'CostPage', CostSearch),
+    page(signedIn, '/requests', () => import('./requests/requests-page.tsx'), 'RequestsPage', RequestsSearch),
     page(signedIn, '/models', () => import('./models/models-page.tsx'), 'ModelsPage', ModelsSearch),
     page(signedIn, '/skills', () => import('./skills/skills-page.tsx'), 'SkillsPage'),
     page(signedIn, '/events', () => import('./economy/events-page.tsx'), 'EventsPage'),

@@ -20,7 +20,7 @@ export function listOwnPages(agentId: string): string[] {
   return [
     '/',
     ...agent.map((page) => `/agents/${agentId}${page}`),
-    ...['/agents', '/agents/new', '/cost', '/models', '/skills', '/events', '/approvals', '/billing'],
+    ...['/agents', '/agents/new', '/cost', '/requests', '/models', '/skills', '/events', '/approvals', '/billing'],
     ...['/team/swarms', '/team/swarms/new', '/team/map', '/team/inbox', '/media/feeds', '/media/radio', '/media/video'],
     ...settings.map((page) => `/settings${page}`),
     ...admin.map((page) => `/admin/${page}`),

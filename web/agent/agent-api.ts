@@ -2,6 +2,7 @@ import { queryOptions, useMutation } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { z } from 'zod'
 import { DeploymentList } from '../../src/features/agents/deployments/schemas.ts'
+import type { ChangeAgentRequest } from '../../src/features/agents/registry/schemas.ts'
 import {
   type AgentStatusEvent,
   type ConfigRequest,
@@ -107,8 +108,8 @@ async function changeConfig(agentId: string, change: ConfigRequest) {
   ).config
 }
 
-export function renameAgent(agentId: string, name: string) {
-  return request(Success, api.PATCH('/api/agents/{id}', { ...inPath({ id: agentId }), body: { name } }))
+export function changeAgent(agentId: string, body: ChangeAgentRequest) {
+  return request(Success, api.PATCH('/api/agents/{id}', { ...inPath({ id: agentId }), body }))
 }
 
 export async function getToken(agentId: string) {

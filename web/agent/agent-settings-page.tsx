@@ -1,5 +1,5 @@
 import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { z } from 'zod'
@@ -10,7 +10,7 @@ import { McpSection } from '../agent-tools/mcp-section.tsx'
 import { ToolsSection } from '../agent-tools/tools-section.tsx'
 import { DeleteDialog } from '../agents/agent-menu.tsx'
 import { agentQuery } from '../agents/agents-api.ts'
-import { queryClient } from '../api/query-client.ts'
+import { queryClient, refresh } from '../api/query-client.ts'
 import { api, inPath, request } from '../api/request.ts'
 import { formatCost } from '../cost/figures.ts'
 import { AsksBeforeLeaving } from '../shell/asks-before-leaving.tsx'
@@ -21,7 +21,7 @@ import { Form, useForm } from '../ui/form.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { ErrorNotice, Loaded, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
-import { configQuery, useChangeConfig } from './agent-api.ts'
+import { changeAgent, configQuery, useChangeConfig } from './agent-api.ts'
 import { AgentFrame } from './agent-frame.tsx'
 import { ChannelsSection, MailChannelSection } from './channels/channels-section.tsx'
 import { MessengerSections } from './channels/messenger-sections.tsx'
@@ -42,6 +42,7 @@ export function AgentSettingsPage() {
           <NameSection agent={agent} />
           <Configured agent={agent} />
           <LimitsSection agent={agent} />
+          <BodyLogging agentId={agent.id} />
           <ToolsSection agent={agent} />
           <McpSection agent={agent} />
           <WorkspaceImportSection agent={agent} />
@@ -96,6 +97,33 @@ export function SleepSection({ agent, config }: { agent: WebAgent; config: Shown
         disabled={change.isPending}
         onChange={(event) => change.mutate(event.target.checked)}
       />
+    </Section>
+  )
+}
+
+function BodyLogging({ agentId }: { agentId: string }) {
+  const query = useQuery(agentQuery(agentId))
+  const change = useMutation({
+    mutationFn: (logBodies: boolean) => changeAgent(agentId, { logBodies }),
+    onSettled: () => refresh(agentQuery(agentId)),
+  })
+  return (
+    <Section title="Body logging" lead="Shows the content of model requests and answers in the request log.">
+      <ErrorNotice error={change.error} />
+      <CheckField
+        label="Store request and answer bodies"
+        hint="Without keys and personal data, up to 64 KiB each, for 7 days. Only you can read them."
+        checked={query.data?.logBodies ?? false}
+        disabled={change.isPending || !query.data}
+        onChange={(event) => change.mutate(event.target.checked)}
+      />
+      <Link
+        to="/requests"
+        search={{ agent: agentId }}
+        className="justify-self-start text-accent underline underline-offset-2"
+      >
+        Show requests of this agent
+      </Link>
     </Section>
   )
 }

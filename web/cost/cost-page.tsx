@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { Download } from 'lucide-react'
+import { Download, ScrollText } from 'lucide-react'
 import type { CostDashboard } from '../../src/features/ai/usage/schemas.ts'
 import { Page } from '../shell/page.tsx'
 import { buttonClass } from '../ui/button.tsx'
@@ -33,6 +33,10 @@ export function CostPage() {
       actions={
         <div className="flex flex-wrap items-center gap-2">
           <PeriodLinks />
+          <Link to="/requests" className={buttonClass('plain')}>
+            <ScrollText aria-hidden className="size-4" />
+            Requests
+          </Link>
           <a href={exportPath(period)} download className={buttonClass('plain')}>
             <Download aria-hidden className="size-4" />
             CSV

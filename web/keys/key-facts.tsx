@@ -51,9 +51,11 @@ function isExpired({ expiresAt }: Key): boolean {
   return expiresAt !== null && new Date(expiresAt).getTime() <= Date.now()
 }
 
-function describeLimits({ monthlyBudgetUsd, monthlyTokens, models, requestsPerMinute }: Key['limits']): string[] {
+function describeLimits(limits: Key['limits']): string[] {
+  const { monthlyBudgetUsd, monthlyTokens, models, requestsPerMinute, endUserBudgetUsd } = limits
   return [
     ...(monthlyBudgetUsd === null ? [] : [`$${monthlyBudgetUsd} per month`]),
+    ...(endUserBudgetUsd === null ? [] : [`$${endUserBudgetUsd} per month and end user`]),
     ...(monthlyTokens === null ? [] : [`${monthlyTokens.toLocaleString('en')} tokens per month`]),
     ...(requestsPerMinute === null ? [] : [`${requestsPerMinute} requests per minute`]),
     ...(models === null ? [] : [`${models.length} ${models.length === 1 ? 'model' : 'models'}`]),

@@ -8,9 +8,9 @@ import { ApiError, messageFor } from '../api/request.ts'
 import { Requests } from '../cost/requests.tsx'
 import { Page } from '../shell/page.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
-import { TextArea } from '../ui/field.tsx'
+import { CheckField, TextArea } from '../ui/field.tsx'
 import { Form, useForm } from '../ui/form.tsx'
-import { Loaded, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, Loaded, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { DeleteKeyDialog, type FreshKey, RawKey, RotateKeyDialog } from './key-dialogs.tsx'
 import { KeyExamples } from './key-examples.tsx'
@@ -68,6 +68,7 @@ function OneKey({ apiKey }: { apiKey: Key }) {
       {fresh && <RawKey key={fresh.key} fresh={fresh} onDone={() => setFresh(null)} />}
       <KeyUsage keyId={apiKey.id} />
       <KeyLimits apiKey={apiKey} />
+      <BodyLogging apiKey={apiKey} />
       <Section
         title="Usage example"
         lead="Replace YOUR_KEY with your key. Keys are shown only once, when they are created."
@@ -131,6 +132,33 @@ export function KeyActions({ apiKey, onRotated }: { apiKey: Key; onRotated: (fre
         />
       )}
     </div>
+  )
+}
+
+function BodyLogging({ apiKey }: { apiKey: Key }) {
+  const client = useQueryClient()
+  const change = useMutation({
+    mutationFn: (logBodies: boolean) => changeKey(apiKey.id, { logBodies }),
+    onSettled: () => client.invalidateQueries({ queryKey: keysQuery.queryKey }),
+  })
+  return (
+    <Section title="Body logging" lead="Shows the content of requests and answers in the request log.">
+      <ErrorNotice error={change.error} />
+      <CheckField
+        label="Store request and answer bodies"
+        hint="Without keys and personal data, up to 64 KiB each, for 7 days. Only you can read them."
+        checked={apiKey.logBodies}
+        disabled={change.isPending}
+        onChange={(event) => change.mutate(event.target.checked)}
+      />
+      <Link
+        to="/requests"
+        search={{ key: apiKey.id }}
+        className="justify-self-start text-accent underline underline-offset-2"
+      >
+        Show requests of this key
+      </Link>
+    </Section>
   )
 }
 

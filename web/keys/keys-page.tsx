@@ -181,7 +181,7 @@ const scopes: { scope: Scope; label: string; hint: string }[] = [
 ]
 
 /** A key with one of these limits can only call models. */
-const spendingFields = ['monthlyBudgetUsd', 'monthlyTokens']
+const spendingFields = ['monthlyBudgetUsd', 'monthlyTokens', 'endUserBudgetUsd']
 
 const KeyWish = z
   .looseObject({
@@ -189,17 +189,28 @@ const KeyWish = z
     days: z.enum(['never', '30', '90', '365']),
     ...limitShape,
   })
-  .transform(({ name, days, monthlyBudgetUsd, monthlyTokens, requestsPerMinute, ...ticked }): CreateKeyRequest => {
-    const chosen = scopes.flatMap(({ scope }) => (ticked[scope] === 'on' ? [scope] : []))
-    return {
+  .transform(
+    ({
       name,
+      days,
       monthlyBudgetUsd,
       monthlyTokens,
       requestsPerMinute,
-      ...(days !== 'never' && { expiresInDays: Number(days) }),
-      ...(chosen.length > 0 && { scopes: chosen }),
-    }
-  })
+      endUserBudgetUsd,
+      ...ticked
+    }): CreateKeyRequest => {
+      const chosen = scopes.flatMap(({ scope }) => (ticked[scope] === 'on' ? [scope] : []))
+      return {
+        name,
+        monthlyBudgetUsd,
+        monthlyTokens,
+        requestsPerMinute,
+        endUserBudgetUsd,
+        ...(days !== 'never' && { expiresInDays: Number(days) }),
+        ...(chosen.length > 0 && { scopes: chosen }),
+      }
+    },
+  )
 
 export function KeyForm({ onCreated }: { onCreated: (fresh: FreshKey) => void }) {
   const client = useQueryClient()

@@ -15,12 +15,14 @@ export const limitShape = {
   monthlyBudgetUsd: optional(Limits.shape.monthlyBudgetUsd),
   monthlyTokens: optional(Limits.shape.monthlyTokens),
   requestsPerMinute: optional(Limits.shape.requestsPerMinute),
+  endUserBudgetUsd: optional(Limits.shape.endUserBudgetUsd),
 }
 
 const fields = [
   { name: 'monthlyBudgetUsd', label: 'US dollars per month', inputMode: 'decimal' },
   { name: 'monthlyTokens', label: 'Tokens per month', inputMode: 'numeric' },
   { name: 'requestsPerMinute', label: 'Requests per minute', inputMode: 'numeric' },
+  { name: 'endUserBudgetUsd', label: 'US dollars per month and end user', inputMode: 'decimal' },
 ] as const
 
 type LimitFieldsProps = {
@@ -36,7 +38,7 @@ export function LimitFields({ errors, limits, isForMore = false }: LimitFieldsPr
       <legend className="mb-2 text-sm font-medium">
         Model limits <span className="font-normal text-muted">(leave empty for no limit; months are in UTC)</span>
       </legend>
-      <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
+      <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
         {fields.map(({ name, label, inputMode }) => (
           <TextField
             key={name}

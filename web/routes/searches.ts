@@ -19,6 +19,20 @@ export const CostSearch = z.object({
   key: Id,
 })
 
+const Filter = z.coerce.string().trim().min(1).max(512).optional().catch(undefined)
+
+/** Filters of the request log, and the shown request. */
+export const RequestsSearch = z.object({
+  key: Filter,
+  agent: Filter,
+  model: Filter,
+  endUser: Filter,
+  tag: Filter,
+  status: z.enum(['succeeded', 'failed']).optional().catch(undefined),
+  request: Filter,
+})
+export type RequestsSearch = z.infer<typeof RequestsSearch>
+
 /** The open file. The router parses values that look like numbers. */
 export const PathSearch = z.object({ path: z.coerce.string().max(4096).optional().catch(undefined) })
 
