@@ -1,4 +1,4 @@
-import { and, eq, exists, gte, inArray, lt, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, exists, gte, inArray, lt, lte, type SQL, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/open.ts'
 import { isBehind, isNotBehind, type NewestFirst, newestFirst } from '../../../db/pages.ts'
 import { DIRECT, hasAgent, hasEndUser, hasFailed, hasKey, usageLogs, usageTags } from '../usage/tables.ts'
@@ -67,7 +67,7 @@ export function selectSearched(db: Db, userId: string, filters: CallFilters, isM
   return db
     .select({ id: sql<number>`${order.id}`, time: sql<Date>`${order.time}`.mapWith(toTime) })
     .from(sql`${order.table} INDEXED BY ${sql.identifier(index)}`)
-    .where(and(isIndexed, isInRange(db, userId, order, filters), isMatch))
+    .where(and(isIndexed, isInRange(db, order, filters), isMatch))
     .orderBy(...newestFirst(order))
     .$dynamic()
 }
@@ -100,22 +100,24 @@ function chooseIndex(
   return { index: 'usage_logs_by_user', isIndexed: isOwn }
 }
 
-function isInRange(db: Db, userId: string, order: NewestFirst, { from, to, before }: CallFilters): SQL | undefined {
+function isInRange(db: Db, order: NewestFirst, { from, to, before }: CallFilters): SQL | undefined {
   return and(
     from && gte(order.time, from),
     to && lt(order.time, to),
-    before === undefined ? undefined : isAfter(db, userId, order, before),
+    before === undefined ? undefined : isAfter(db, order, before),
   )
 }
 
-/** Follows the index, so that a late page costs as much as the first. */
-function isAfter(db: Db, userId: string, order: NewestFirst, before: number): SQL {
-  const known = db
+/** Follows the index, so that a late page costs as much as the first. A deleted call is replaced by the one before it. */
+function isAfter(db: Db, order: NewestFirst, before: number): SQL {
+  const nearest = db
     .select({ createdAt: usageLogs.createdAt })
     .from(usageLogs)
-    .where(and(eq(usageLogs.id, before), eq(usageLogs.userId, userId)))
+    .where(lte(usageLogs.id, before))
+    .orderBy(desc(usageLogs.id))
+    .limit(1)
     .get()
-  return known ? isBehind(order, { time: known.createdAt, id: before }) : sql`${order.id} < ${before}`
+  return isBehind(order, { time: nearest?.createdAt ?? new Date(0), id: before })
 }
 
 function isWanted(db: Db, filters: CallFilters): SQL | undefined {
