@@ -14,6 +14,7 @@ import { createCallerFinder } from './gateway/callers.ts'
 import { createModelCheck } from './gateway/model-choice.ts'
 import { createAiHealth, createServiceProviders } from './gateway/providers.ts'
 import { createCooldowns, findDefaultFor } from './gateway/routing.ts'
+import { toStoredBody } from './guardrails/stored-body.ts'
 import { createOwnKeys, type OpenProvider } from './own-keys/own-keys.ts'
 import { createPriceFinder } from './prices/prices.ts'
 import { createBodyLog } from './requests/bodies.ts'
@@ -125,6 +126,6 @@ function openBookkeeping({ db, clock, log }: Base, dataDir: string) {
     usage,
     usageSpool,
     spendings,
-    bodyLog: createBodyLog({ db, clock, log }),
+    bodyLog: createBodyLog({ db, clock, log }, toStoredBody),
   }
 }

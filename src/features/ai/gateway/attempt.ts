@@ -7,7 +7,7 @@ import { PLANS } from '../../accounts/plans/plans.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
 import type { Attribution } from '../requests/attribution.ts'
 import type { BodyLog } from '../requests/bodies.ts'
-import type { Bill, Spendings } from '../usage/spend.ts'
+import type { Bill, SpendingOrder, Spendings } from '../usage/spend.ts'
 import type { PriceSource, TrailStep } from '../usage/tables.ts'
 import { UNCACHED } from '../usage/writer.ts'
 import type { Caller, CompletionRequest, RequestSize } from './request-body.ts'
@@ -56,86 +56,38 @@ type Failed = Pick<TrailStep, 'failure' | 'error'>
 const STOPPED: Failed = { failure: 'stopped', error: 'The program stopped before the answer was complete' }
 
 /** @throws AppError `limited` when a limit of the caller does not allow it. */
-export function beginAttempt(deps: AttemptDeps, { request, size, target, number, trail }: AttemptOrder): Attempt {
-  const { caller, endpoint } = request
-  const startedAt = performance.now()
-  const earlier = trail.steps.length === 0 ? null : [...trail.steps]
-  let reported: TokenUsage | null = null
-  let said = ''
-  let firstTokenMs: number | null = null
-  let finishReason: string | null = null
-
-  const toBill = ({ costUsd, ...tokens }: TokenUsage, isEstimated: boolean, failed: Failed | null): Bill => ({
-    model: target.id,
-    provider: target.provider.id,
-    attempts: number,
-    isOwnKey: target.paidBy !== null,
-    ...tokens,
-    costMicroUsd: costOf(target, { costUsd, ...tokens }),
-    isEstimated,
-    errorMessage: failed?.error ?? null,
-    firstTokenMs,
-    finishReason,
-    priceSource: priceSourceOf(target, costUsd),
-    callId: number > 1 ? trail.callId : null,
-    trail: earlier && [...earlier, toStep(spending.generationId, failed)],
-  })
-  const toStep = (generationId: string | null, failed: Failed | null): TrailStep => ({
-    generationId,
-    model: target.id,
-    provider: target.provider.id,
-    latencyMs: sinceMs(startedAt),
-    failure: failed?.failure ?? null,
-    error: failed?.error ?? null,
-  })
+export function beginAttempt(deps: AttemptDeps, order: AttemptOrder): Attempt {
+  const { request, size, trail } = order
+  const { caller } = request
+  const heard: Heard = {
+    ...{ generationId: '', startedAt: performance.now(), firstTokenMs: null },
+    ...{ finishReason: null, reported: null, said: '' },
+  }
+  const { toStep, toBill, countUsage, toCutBill } = createBilling(deps, order, heard)
   const logBodies = (answer: string | null) => {
     if (!caller.logBodies && !caller.key?.logBodies) return
-    const { generationId } = spending
+    const { generationId } = heard
     deps.bodyLog.add({ generationId, userId: caller.userId, request: request.json, answer })
   }
-  const countAll = () => deps.tokens.count({ request: request.json, said })
-  const countUsage = async (): Promise<TokenUsage> => {
-    const { input, output } = await countAll()
-    return { ...NOTHING, inputTokens: input, outputTokens: output }
-  }
-  const toCutBill = async (failed: Failed): Promise<Bill> => {
-    if (reported !== null && said === '') return toBill(reported, false, failed)
-    const { used, isEstimated } = toCutUsage(reported, said, await countAll(), size)
-    return toBill(used, isEstimated, failed)
-  }
-
-  const spending = deps.spendings.begin(
-    {
-      spender: toSpender(caller, target),
-      agentId: caller.agentId,
-      endpoint,
-      endUser: trail.endUser,
-      tags: trail.tags,
-      estimate: {
-        tokens: size.inputTokens + size.outputTokens,
-        costMicroUsd: target.price ? tokenCost(size, target.price) : 0,
-      },
-    },
-    {
-      count: () => toCutBill(STOPPED),
-      reserve: () =>
-        toBill({ ...NOTHING, inputTokens: size.inputTokens, outputTokens: size.outputTokens }, true, STOPPED),
-    },
-  )
-
+  const spending = deps.spendings.begin(toSpendingOrder(order), {
+    count: () => toCutBill(STOPPED),
+    reserve: () =>
+      toBill({ ...NOTHING, inputTokens: size.inputTokens, outputTokens: size.outputTokens }, true, STOPPED),
+  })
+  heard.generationId = spending.generationId
   trail.callId ??= spending.generationId
   return {
     generationId: spending.generationId,
     isTight: spending.isTight,
     hear(chunk) {
-      reported = chunk.usage ?? reported
-      said += chunk.said
-      finishReason = chunk.finishReason ?? finishReason
-      if (firstTokenMs === null && chunk.isAnswer) firstTokenMs = sinceMs(startedAt)
+      heard.reported = chunk.usage ?? heard.reported
+      heard.said += chunk.said
+      heard.finishReason = chunk.finishReason ?? heard.finishReason
+      if (heard.firstTokenMs === null && chunk.isAnswer) heard.firstTokenMs = sinceMs(heard.startedAt)
     },
     async succeed(answer) {
-      said = answer.said
-      finishReason = answer.finishReason ?? null
+      heard.said = answer.said
+      heard.finishReason = answer.finishReason ?? null
       logBodies(answer.json)
       const used = answer.usage ?? (await countUsage())
       const bill = toBill(used, answer.usage === null, null)
@@ -143,9 +95,9 @@ export function beginAttempt(deps: AttemptDeps, { request, size, target, number,
       return { usage: used, costMicroUsd: bill.costMicroUsd, isEstimated: bill.isEstimated }
     },
     finish() {
-      logBodies(said)
-      if (reported !== null) {
-        spending.record(toBill(reported, false, null))
+      logBodies(heard.said)
+      if (heard.reported !== null) {
+        spending.record(toBill(heard.reported, false, null))
         return null
       }
       const counted = countUsage()
@@ -153,15 +105,15 @@ export function beginAttempt(deps: AttemptDeps, { request, size, target, number,
       return counted
     },
     fail(error) {
-      if (error instanceof ProviderError) reported ??= error.usage
+      if (error instanceof ProviderError) heard.reported ??= error.usage
       const failed = toFailed(error)
       const isRefusal = error instanceof ProviderError && !error.isSpent
-      if (isRefusal && reported === null && said === '') {
+      if (isRefusal && heard.reported === null && heard.said === '') {
         trail.steps.push(toStep(null, failed))
         return false
       }
       trail.steps.push(toStep(spending.generationId, failed))
-      logBodies(said === '' ? null : said)
+      logBodies(heard.said === '' ? null : heard.said)
       spending.recordLater(toCutBill(failed))
       return true
     },
@@ -170,6 +122,70 @@ export function beginAttempt(deps: AttemptDeps, { request, size, target, number,
       spending.record(toBill(NOTHING, false, toFailed(error)))
     },
     cancel: spending.cancel,
+  }
+}
+
+/** What an attempt has received so far. */
+type Heard = {
+  generationId: string
+  startedAt: number
+  firstTokenMs: number | null
+  finishReason: string | null
+  reported: TokenUsage | null
+  said: string
+}
+
+/** Creates the functions that turn what an attempt received into its bill and its step of the trail. */
+function createBilling({ tokens }: AttemptDeps, { request, size, target, number, trail }: AttemptOrder, heard: Heard) {
+  const earlier = trail.steps.length === 0 ? null : [...trail.steps]
+  const toStep = (generationId: string | null, failed: Failed | null): TrailStep => ({
+    generationId,
+    model: target.id,
+    provider: target.provider.id,
+    latencyMs: sinceMs(heard.startedAt),
+    failure: failed?.failure ?? null,
+    error: failed?.error ?? null,
+  })
+  const toBill = ({ costUsd, ...used }: TokenUsage, isEstimated: boolean, failed: Failed | null): Bill => ({
+    model: target.id,
+    provider: target.provider.id,
+    attempts: number,
+    isOwnKey: target.paidBy !== null,
+    ...used,
+    costMicroUsd: costOf(target, { costUsd, ...used }),
+    isEstimated,
+    errorMessage: failed?.error ?? null,
+    firstTokenMs: heard.firstTokenMs,
+    finishReason: heard.finishReason,
+    priceSource: priceSourceOf(target, costUsd),
+    callId: number > 1 ? trail.callId : null,
+    trail: earlier && [...earlier, toStep(heard.generationId, failed)],
+  })
+  const countAll = () => tokens.count({ request: request.json, said: heard.said })
+  const countUsage = async (): Promise<TokenUsage> => {
+    const { input, output } = await countAll()
+    return { ...NOTHING, inputTokens: input, outputTokens: output }
+  }
+  const toCutBill = async (failed: Failed): Promise<Bill> => {
+    const { reported, said } = heard
+    if (reported !== null && said === '') return toBill(reported, false, failed)
+    const { used, isEstimated } = toCutUsage(reported, said, await countAll(), size)
+    return toBill(used, isEstimated, failed)
+  }
+  return { toStep, toBill, countUsage, toCutBill }
+}
+
+function toSpendingOrder({ request: { caller, endpoint }, size, target, trail }: AttemptOrder): SpendingOrder {
+  return {
+    spender: toSpender(caller, target),
+    agentId: caller.agentId,
+    endpoint,
+    endUser: trail.endUser,
+    tags: trail.tags,
+    estimate: {
+      tokens: size.inputTokens + size.outputTokens,
+      costMicroUsd: target.price ? tokenCost(size, target.price) : 0,
+    },
   }
 }
 

@@ -6,7 +6,6 @@ import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { requestBodies, usageLogs } from '../usage/tables.ts'
-import { toStoredBody } from './redact-body.ts'
 import type { RequestDetail } from './schemas.ts'
 
 /** Days that bodies are kept. */
@@ -25,8 +24,11 @@ export type BodyLog = {
   flush(): Promise<void>
 }
 
-/** Stores bodies of calls, redacted and shortened, after their answers. Bodies that cannot be written are lost. */
-export function createBodyLog({ db, clock, log }: { db: Db; clock: Clock; log: Log }): BodyLog {
+/** Stores bodies of calls, redacted and shortened by `toStoredBody`, after their answers. Bodies that cannot be written are lost. */
+export function createBodyLog(
+  { db, clock, log }: { db: Db; clock: Clock; log: Log },
+  toStoredBody: (body: string) => string,
+): BodyLog {
   const waiting: CallBodies[] = []
   let size = 0
   let dropped = 0

@@ -1,6 +1,6 @@
 import { redact } from '../../../core/log.ts'
-import { PERSONAL_DATA } from '../guardrails/personal-data.ts'
-import { cleanText, compileTextRules } from '../guardrails/scan.ts'
+import { PERSONAL_DATA } from './personal-data.ts'
+import { cleanText, compileTextRules } from './scan.ts'
 
 /** Characters stored of a body. */
 const MAX_STORED = 64 * 1024
