@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { createHttpProvider } from '../adapters/models/http-provider.ts'
 import type { AiProvider } from '../adapters/models/provider.ts'
+import { distributeOverKeys, parseWeightedKeys } from '../adapters/models/weighted-keys.ts'
 import type { RuntimeName } from '../adapters/runtimes/contract/runtime.ts'
 import { readInstanceLocation } from '../adapters/runtimes/process/place.ts'
 import { systemClock } from '../core/clock.ts'
@@ -212,11 +213,14 @@ function startIdleJobs({ ai }: Platform): { stop(): Promise<void> } {
   return { stop: startRunner([catalogueJob(ai)], ai.log) }
 }
 
-/** Opens a provider at the given address, or a configured one; null when there is no such provider. */
+/** Opens a provider at the given address, or a configured one, with one or several keys; null when there is no such provider. */
 function openProviderOf({ ai }: Config, ...[id, apiKey, given]: Parameters<OpenProvider>): AiProvider | null {
   const baseUrl = given?.baseUrl ?? ai.providers.find((provider) => provider.id === id)?.baseUrl
   const timeoutMs = ai.attemptTimeoutMs
-  return baseUrl ? createHttpProvider({ id, baseUrl, apiKey, dialects: given?.dialects, timeoutMs }, { fetch }) : null
+  if (!baseUrl) return null
+  const open = (key: string) =>
+    createHttpProvider({ id, baseUrl, apiKey: key, dialects: given?.dialects, timeoutMs }, { fetch })
+  return distributeOverKeys(parseWeightedKeys(apiKey), open, () => performance.now())
 }
 
 /**

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import type { WebAgent, WebAgentDetail } from '../../src/features/agents/registry/schemas.ts'
 import { AgentMenu } from '../agents/agent-menu.tsx'
 import { agentQuery, useChangeAgent } from '../agents/agents-api.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
@@ -26,7 +26,7 @@ const places = [
 ] as const
 
 export type Change = ReturnType<typeof useChangeAgent>
-type ShownAgent = WebAgent & { paymentUndoneAt: string | null }
+type ShownAgent = WebAgentDetail['agent'] & { paymentUndoneAt: string | null }
 
 export type AgentPageProps = {
   agent: ShownAgent

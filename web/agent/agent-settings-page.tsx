@@ -13,6 +13,7 @@ import { agentQuery } from '../agents/agents-api.ts'
 import { queryClient, refresh } from '../api/query-client.ts'
 import { api, inPath, request } from '../api/request.ts'
 import { formatCost } from '../cost/figures.ts'
+import { GuardrailsSection } from '../guardrails/guardrails-section.tsx'
 import { AsksBeforeLeaving } from '../shell/asks-before-leaving.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
@@ -43,6 +44,13 @@ export function AgentSettingsPage() {
           <Configured agent={agent} />
           <LimitsSection agent={agent} />
           <BodyLogging agentId={agent.id} />
+          <GuardrailsSection
+            guardrails={agent.guardrails}
+            save={async (guardrails) => {
+              await changeAgent(agent.id, { guardrails })
+              await refresh(agentQuery(agent.id))
+            }}
+          />
           <ToolsSection agent={agent} />
           <McpSection agent={agent} />
           <WorkspaceImportSection agent={agent} />

@@ -12,6 +12,7 @@ import { type Chosen, forecastMonth } from './explore.ts'
 import { Explored } from './explored.tsx'
 import { forecastSum, formatCompact, formatCost, formatCount, formatShare } from './figures.ts'
 import { MonthMeter } from './month-meter.tsx'
+import { UnusualCosts } from './unusual-costs.tsx'
 
 const route = getRouteApi('/signed-in/cost')
 
@@ -94,6 +95,7 @@ function Figures({ data }: { data: CostDashboard }) {
           {(days) => <Explored usage={days} chosen={chosen} onChoose={choose} />}
         </Loaded>
       )}
+      {!data.isMockData && <UnusualCosts />}
     </>
   )
 }

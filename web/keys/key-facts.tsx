@@ -12,7 +12,7 @@ export function KeyBadges({ apiKey }: { apiKey: Key }) {
       {apiKey.scopes.map((scope) => (
         <Badge key={scope}>{scope}</Badge>
       ))}
-      {describeLimits(apiKey.limits).map((limit) => (
+      {[...describeLimits(apiKey.limits), ...describeSettings(apiKey)].map((limit) => (
         <Badge key={limit}>{limit}</Badge>
       ))}
     </>
@@ -59,6 +59,16 @@ function describeLimits(limits: Key['limits']): string[] {
     ...(monthlyTokens === null ? [] : [`${monthlyTokens.toLocaleString('en')} tokens per month`]),
     ...(requestsPerMinute === null ? [] : [`${requestsPerMinute} requests per minute`]),
     ...(models === null ? [] : [`${models.length} ${models.length === 1 ? 'model' : 'models'}`]),
+  ]
+}
+
+function describeSettings({ allowedCidrs, budgetIncrease, cacheSeconds, guardrails }: Key): string[] {
+  const isIncreased = budgetIncrease !== null && new Date(budgetIncrease.until).getTime() > Date.now()
+  return [
+    ...(isIncreased ? [`+$${budgetIncrease.usd} until ${budgetIncrease.until.slice(0, 10)}`] : []),
+    ...(allowedCidrs.length === 0 ? [] : ['Restricted addresses']),
+    ...(cacheSeconds === null ? [] : ['Cache']),
+    ...(guardrails === null ? [] : ['Guardrails']),
   ]
 }
 

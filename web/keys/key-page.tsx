@@ -6,12 +6,14 @@ import { z } from 'zod'
 import { type Key, Limits } from '../../src/features/accounts/keys/schemas.ts'
 import { ApiError, messageFor } from '../api/request.ts'
 import { Requests } from '../cost/requests.tsx'
+import { GuardrailsSection } from '../guardrails/guardrails-section.tsx'
 import { Page } from '../shell/page.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { CheckField, TextArea } from '../ui/field.tsx'
 import { Form, useForm } from '../ui/form.tsx'
 import { ErrorNotice, Loaded, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
+import { AccessSection } from './access-section.tsx'
 import { DeleteKeyDialog, type FreshKey, RawKey, RotateKeyDialog } from './key-dialogs.tsx'
 import { KeyExamples } from './key-examples.tsx'
 import { KeyBadges, KeyDates } from './key-facts.tsx'
@@ -69,6 +71,8 @@ function OneKey({ apiKey }: { apiKey: Key }) {
       <KeyUsage keyId={apiKey.id} />
       <KeyLimits apiKey={apiKey} />
       <BodyLogging apiKey={apiKey} />
+      <AccessSection apiKey={apiKey} />
+      <KeyGuardrails apiKey={apiKey} />
       <Section
         title="Usage example"
         lead="Replace YOUR_KEY with your key. Keys are shown only once, when they are created."
@@ -206,6 +210,19 @@ export function KeyLimits({ apiKey }: { apiKey: Key }) {
         {form.isDone && <Notice tone="good">Saved. Applies from the next call.</Notice>}
       </Form>
     </Section>
+  )
+}
+
+function KeyGuardrails({ apiKey }: { apiKey: Key }) {
+  const client = useQueryClient()
+  return (
+    <GuardrailsSection
+      guardrails={apiKey.guardrails}
+      save={async (guardrails) => {
+        await changeKey(apiKey.id, { guardrails })
+        await client.invalidateQueries({ queryKey: keysQuery.queryKey })
+      }}
+    />
   )
 }
 

@@ -12,6 +12,7 @@ import { Button } from '../ui/button.tsx'
 import { Choice, SearchField, SortChoice } from '../ui/filters.tsx'
 import { Loaded, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 import { chooseModels, countProviders, hasAbility, usualOrder } from './choose-models.ts'
+import { ModelHealthPanel } from './model-health.tsx'
 import { catalogueQuery, formatContext, formatPrice, providerHealthQuery } from './models-api.ts'
 
 const route = getRouteApi('/signed-in/models')
@@ -50,6 +51,7 @@ export function ModelsPage() {
                 onClear={() => void navigate({ to: '/models', replace: true })}
               />
             )}
+            {health.data && <ModelHealthPanel health={health.data} />}
             {search.try && (
               <Suspense fallback={<p aria-busy="true" />}>
                 <TryDialog

@@ -7,17 +7,25 @@ export const MODELS = {
     .enum(['openrouter', 'openai', 'anthropic', 'gemini', 'groq'])
     .default('openrouter')
     .describe('Default provider of new agents and of models that the platform selects'),
-  OPENROUTER_API_KEY: z.string().min(1).optional().describe('API key of OpenRouter'),
+  OPENROUTER_API_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('API key of OpenRouter, or several as `key*weight,key*weight`'),
   OPENROUTER_BASE_URL: url.default('https://openrouter.ai/api/v1').describe('OpenAI-compatible API of OpenRouter'),
-  OPENAI_API_KEY: z.string().min(1).optional().describe('API key of OpenAI'),
+  OPENAI_API_KEY: z.string().min(1).optional().describe('API key of OpenAI, or several as `key*weight,key*weight`'),
   OPENAI_BASE_URL: url.default('https://api.openai.com/v1').describe('API of OpenAI'),
-  ANTHROPIC_API_KEY: z.string().min(1).optional().describe('API key of Anthropic'),
+  ANTHROPIC_API_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('API key of Anthropic, or several as `key*weight,key*weight`'),
   ANTHROPIC_BASE_URL: url.default('https://api.anthropic.com/v1').describe('OpenAI-compatible API of Anthropic'),
-  GEMINI_API_KEY: z.string().min(1).optional().describe('API key of Gemini'),
+  GEMINI_API_KEY: z.string().min(1).optional().describe('API key of Gemini, or several as `key*weight,key*weight`'),
   GEMINI_BASE_URL: url
     .default('https://generativelanguage.googleapis.com/v1beta/openai')
     .describe('OpenAI-compatible API of Gemini'),
-  GROQ_API_KEY: z.string().min(1).optional().describe('API key of Groq'),
+  GROQ_API_KEY: z.string().min(1).optional().describe('API key of Groq, or several as `key*weight,key*weight`'),
   GROQ_BASE_URL: url.default('https://api.groq.com/openai/v1').describe('OpenAI-compatible API of Groq'),
   OLLAMA_BASE_URL: url.optional().meta({
     description: 'Address of an Ollama server',

@@ -10,6 +10,7 @@ import type { Base } from '../base.ts'
 import { createBreakers } from './breakers/breakers.ts'
 import { createCatalogue } from './catalogue/catalogue.ts'
 import { createDemoBudget } from './demo/chat.ts'
+import type { CachedAnswer } from './gateway/cached-completions.ts'
 import { createCallerFinder } from './gateway/callers.ts'
 import { createModelCheck } from './gateway/model-choice.ts'
 import { createAiHealth, createServiceProviders } from './gateway/providers.ts'
@@ -18,6 +19,7 @@ import { toStoredBody } from './guardrails/stored-body.ts'
 import { createOwnKeys, type OpenProvider } from './own-keys/own-keys.ts'
 import { createPriceFinder } from './prices/prices.ts'
 import { createBodyLog } from './requests/bodies.ts'
+import { createResponseCache } from './response-cache/response-cache.ts'
 import { createResponseStore } from './responses/store.ts'
 import {
   createAgentSums,
@@ -88,6 +90,7 @@ export function openAi(
     openProvider,
     catalogue,
     checkModel: createModelCheck({ catalogue, ownKeys, aggregator: ai.aggregator, providers: serviceProviders.all }),
+    responseCache: createResponseCache<CachedAnswer>({ nowMs: () => performance.now() }),
     cooldowns: createCooldowns({ nowMs: () => performance.now() }),
     probeProviders: createAiHealth({ providers: serviceProviders.all, log }),
     demoBudget: createDemoBudget({ daySums: bookkeeping.daySums, dailyBudgetUsd: ai.demoDailyBudgetUsd }),

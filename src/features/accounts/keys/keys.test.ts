@@ -43,6 +43,7 @@ test('POST /api/keys: 201 with the raw key, which GET /api/keys never shows agai
     allowedCidrs: [],
     budgetIncrease: null,
     guardrails: null,
+    cacheSeconds: null,
   }
   expect(list).toEqual({ keys: [shown] })
 })

@@ -46,9 +46,10 @@ export async function createKey(
 
 /** Returns the columns of the settings beside the limits; missing fields stay unchanged. */
 function toSettingColumns(request: CreateKeyRequest | ChangeKeyRequest, now: Date) {
-  const { allowedCidrs, budgetIncrease, logBodies, guardrails } = request
+  const { allowedCidrs, budgetIncrease, logBodies, guardrails, cacheSeconds } = request
   return {
     ...(guardrails !== undefined && { guardrails }),
+    ...(cacheSeconds !== undefined && { cacheSeconds: cacheSeconds || null }),
     ...(logBodies !== undefined && { logBodies }),
     ...(allowedCidrs !== undefined && { allowedCidrs: allowedCidrs ?? [] }),
     ...toIncreaseColumns(budgetIncrease, now),

@@ -18,6 +18,8 @@ export type KeyLimits = {
   /** Stores the bodies of the key's requests. */
   logBodies: boolean
   guardrails: Guardrails | null
+  /** Seconds that answers are repeated to the same request; null without a cache. */
+  cacheSeconds: number | null
 }
 
 type LimitColumns = Pick<
@@ -59,10 +61,10 @@ export function toLimits(row: LimitColumns): Limits {
 
 type IncreaseColumns = Pick<ApiKeyRow, 'budgetIncreaseMicroUsd' | 'budgetIncreaseUntil'>
 
-type KeyColumns = Pick<ApiKeyRow, 'id' | 'logBodies' | 'guardrails'> & LimitColumns & IncreaseColumns
+type KeyColumns = Pick<ApiKeyRow, 'id' | 'logBodies' | 'guardrails' | 'cacheSeconds'> & LimitColumns & IncreaseColumns
 
 export function toKeyLimits(row: KeyColumns, now: Date): KeyLimits {
-  const { id, tokensPerMonth, models, requestsPerMinute, endUserBudgetMicroUsd, logBodies, guardrails } = row
+  const { id, tokensPerMonth, models, requestsPerMinute, endUserBudgetMicroUsd } = row
   const limits = {
     budgetMicroUsd: budgetAt(row, now),
     tokensPerMonth,
@@ -70,7 +72,8 @@ export function toKeyLimits(row: KeyColumns, now: Date): KeyLimits {
     requestsPerMinute,
     endUserBudgetMicroUsd,
   }
-  return { id, ...limits, logBodies, guardrails }
+  const { logBodies, guardrails, cacheSeconds } = row
+  return { id, ...limits, logBodies, guardrails, cacheSeconds }
 }
 
 /** Returns the monthly budget that counts at `now`. */

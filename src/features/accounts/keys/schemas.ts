@@ -31,6 +31,8 @@ export const Limits = z.object({
 })
 export type Limits = z.infer<typeof Limits>
 
+const MAX_CACHE_SECONDS = 86_400
+const badCache = `cacheSeconds must be a whole number from 0 to ${MAX_CACHE_SECONDS}`
 const MAX_CIDRS = 100
 const badCidrs = `allowedCidrs must be a list of up to ${MAX_CIDRS} addresses or ranges such as 203.0.113.0/24`
 const badIncrease = 'budgetIncrease must be {usd, until}: an amount of at least 0.01 and an ISO 8601 time'
@@ -52,6 +54,7 @@ export type BudgetIncrease = z.infer<typeof BudgetIncrease>
 
 /** Settings other than limits. Null removes a setting; an empty list of IP ranges permits every address. */
 const settingShape = {
+  cacheSeconds: z.int(badCache).min(0, badCache).max(MAX_CACHE_SECONDS, badCache).nullish(),
   guardrails: Guardrails.nullish(),
   allowedCidrs: AllowedCidrs.nullish(),
   budgetIncrease: BudgetIncrease.nullish(),
@@ -116,6 +119,7 @@ export const Key = z.object({
   allowedCidrs: z.array(z.string()),
   budgetIncrease: BudgetIncrease.nullable(),
   guardrails: Guardrails.nullable(),
+  cacheSeconds: z.number().nullable(),
 })
 export type Key = z.infer<typeof Key>
 

@@ -44,6 +44,7 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
       endUserBudgetMicroUsd: apiKeys.endUserBudgetMicroUsd,
       logBodies: apiKeys.logBodies,
       guardrails: apiKeys.guardrails,
+      cacheSeconds: apiKeys.cacheSeconds,
       allowedCidrs: apiKeys.allowedCidrs,
       budgetIncreaseMicroUsd: apiKeys.budgetIncreaseMicroUsd,
       budgetIncreaseUntil: apiKeys.budgetIncreaseUntil,

@@ -160,5 +160,6 @@ function toKey(row: ApiKeyRow): Key {
     allowedCidrs: row.allowedCidrs,
     budgetIncrease: toBudgetIncrease(row),
     guardrails: row.guardrails,
+    cacheSeconds: row.cacheSeconds,
   }
 }

@@ -11,18 +11,20 @@ import { toAppError } from '../../../http/errors.ts'
 import { readBearer } from '../../../http/internal-key.ts'
 import { eventStream } from '../../../http/streams/sse.ts'
 import { toOpenAiError } from '../dialects/openai-error.ts'
-import { type CompleteDeps, type Completed, complete, completeStreaming, type Served } from './completions.ts'
+import { type CachedDeps, completeOrRepeat, streamOrRepeat } from './cached-completions.ts'
+import type { Completed, Served } from './completions.ts'
 import type { Caller } from './request-body.ts'
 import { AiReply, type CallUsage, type ChatRequest } from './schemas.ts'
 
 /** Sets the headers that name the model and provider of a call, the number of attempts and the id of its usage record. */
 export function setServedHeaders(c: Pick<Context, 'header'>, served: Served): void {
-  const { model, attempts, generationId, dropped } = served
+  const { model, attempts, generationId, dropped, cache } = served
   c.header('x-model', model.id)
   c.header('x-stead-model', model.id)
   c.header('x-provider', model.provider.id)
   c.header('x-attempts', String(attempts))
   c.header('x-generation-id', generationId)
+  if (cache) c.header('x-stead-cache', cache)
   if (dropped.length > 0) c.header('x-stead-dropped', dropped.join(', '))
 }
 
@@ -84,7 +86,7 @@ export const chatAnswers: Responses = {
   errors: ['payment_required', 'not_found', 'limited', 'upstream_failed', 'upstream_timeout', 'unavailable'],
 }
 
-type ChatDeps = CompleteDeps & { log: Log; clock: { now(): Date } }
+type ChatDeps = CachedDeps & { log: Log; clock: { now(): Date } }
 
 /** Answers `POST /api/ai/chat` of both APIs, whole or as a stream of OpenAI events. */
 export async function answerChat<Env extends BaseEnv>(
@@ -94,8 +96,8 @@ export async function answerChat<Env extends BaseEnv>(
   request: ChatRequest,
 ) {
   const asked = toAsked(caller, request, c.req.raw.signal)
-  if (request.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
-  const answer = await complete(deps, asked)
+  if (request.stream) return streamChunks(c, deps.log, await streamOrRepeat(deps, asked))
+  const answer = await completeOrRepeat(deps, asked)
   setCompletedHeaders(c, answer)
   return c.json(toReply(answer, deps.clock.now()))
 }

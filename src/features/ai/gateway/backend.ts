@@ -11,14 +11,14 @@ import type { RunningSums } from '../usage/quota.ts'
 import type { UsageRecorder } from '../usage/recorder.ts'
 import { DIRECT } from '../usage/tables.ts'
 import { answerChat, chatAnswers } from './answers.ts'
+import type { CachedDeps } from './cached-completions.ts'
 import { type CallerEnv, type CallerFinder, identifyCaller, limitCaller, requirePlannedCaller } from './callers.ts'
-import type { CompleteDeps } from './completions.ts'
 import { type ModelListDeps, modelListRoutes } from './model-list-routes.ts'
 import { getMyUsage } from './my-usage.ts'
 import { listForTask } from './routing.ts'
 import { ChatRequest, CostEstimate, EstimateRequest, MyUsage, SelectedModel, SelectRequest } from './schemas.ts'
 
-export type AiBackendDeps = CompleteDeps &
+export type AiBackendDeps = CachedDeps &
   Omit<ModelListDeps, 'listModels'> & {
     db: Db
     userSums: RunningSums

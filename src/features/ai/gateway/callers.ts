@@ -23,6 +23,7 @@ import type { Breakers } from '../breakers/breakers.ts'
 import { createGuardFinder } from '../guardrails/guard.ts'
 import type { OwnKeys } from '../own-keys/own-keys.ts'
 import { parseTags } from '../requests/attribution.ts'
+import { MAX_CACHE_SECONDS } from '../response-cache/response-cache.ts'
 import { DIRECT } from '../usage/tables.ts'
 import type { Caller } from './request-body.ts'
 
@@ -118,8 +119,18 @@ export function identifyCaller(callers: CallerFinder) {
 
 function enter(c: Context<CallerEnv>, caller: Caller): void {
   const tags = c.req.header('x-stead-tags')
-  c.set('caller', tags === undefined ? caller : { ...caller, tags: parseTags(tags) })
+  const cacheSeconds = findCacheSeconds(c.req.header('x-stead-cache'), caller)
+  const chosen = { ...(tags !== undefined && { tags: parseTags(tags) }), ...(cacheSeconds > 0 && { cacheSeconds }) }
+  c.set('caller', tags === undefined && cacheSeconds === 0 ? caller : { ...caller, ...chosen })
   c.set('holder', caller.userId)
+}
+
+/** Returns the seconds of the request's header or else of the key; 0 switches the cache off. @throws AppError `invalid`. */
+function findCacheSeconds(header: string | undefined, { key }: Caller): number {
+  if (header === undefined) return key?.cacheSeconds ?? 0
+  const seconds = /^\d{1,6}$/.test(header.trim()) ? Number(header) : Number.NaN
+  if (seconds <= MAX_CACHE_SECONDS) return seconds
+  throw new AppError('invalid', `x-stead-cache must be a number of seconds from 0 to ${MAX_CACHE_SECONDS}`)
 }
 
 /**

@@ -37,6 +37,8 @@ export type Served = {
   generationId: string
   isTranslated: boolean
   dropped: readonly string[]
+  /** `hit` for a repeated answer; absent without a cache. */
+  cache?: 'hit' | 'miss'
 }
 /** A complete answer and its cost. */
 export type Completed = Served & Billed & { id: string; json: string; content: string }

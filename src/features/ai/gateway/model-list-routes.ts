@@ -4,13 +4,22 @@ import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { endpoint, type Responses } from '../../../http/endpoint.ts'
 import type { BaseEnv } from '../../../http/env.ts'
-import type { CatalogueModel } from '../catalogue/catalogue.ts'
+import { HEALTH_WINDOW_MINUTES } from '../catalogue/call-health.ts'
+import type { Catalogue, CatalogueModel } from '../catalogue/catalogue.ts'
 import type { Cooldowns } from './routing.ts'
-import { AiHealth, type AiModel, AiModelList, type ProviderHealth, ProviderModelList } from './schemas.ts'
+import {
+  AiHealth,
+  type AiModel,
+  AiModelList,
+  type ModelHealth,
+  type ProviderHealth,
+  ProviderModelList,
+} from './schemas.ts'
 
 export type ModelListDeps = {
   /** Lists the models that the caller can choose from. */
   listModels: (c: Context) => CatalogueModel[] | Promise<CatalogueModel[]>
+  catalogue: Pick<Catalogue, 'list' | 'offers'>
   cooldowns: Cooldowns
   clock: Clock
   log: Log
@@ -32,7 +41,7 @@ export function modelListRoutes(deps: ModelListDeps) {
     endpoint({ summary: 'Returns the health of providers', tag: 'Models', ...healthAnswers }),
     async (c) => {
       try {
-        return c.json({ ...(await deps.probeProviders()), timestamp: timestamp() })
+        return c.json({ ...(await deps.probeProviders()), ...listModelHealth(deps), timestamp: timestamp() })
       } catch (error) {
         deps.log.error({ error: errorMessage(error) }, 'cannot probe the AI providers')
         return c.json({ status: 'error', error: 'AI providers cannot be probed' }, 503)
@@ -63,6 +72,18 @@ export function modelListRoutes(deps: ModelListDeps) {
   )
 
   return app
+}
+
+/** Lists the platform's models with recent calls, those with the most errors first. */
+function listModelHealth({ catalogue, cooldowns }: ModelListDeps): Pick<AiHealth, 'windowMinutes' | 'models'> {
+  const offers = catalogue.list().flatMap(({ id }) => catalogue.offers(id))
+  const models = [...new Set(offers)].flatMap((model): ModelHealth[] => {
+    const figures = cooldowns.healthOf(model)
+    return figures ? [{ provider: model.provider.id, model: model.id, ...figures }] : []
+  })
+  if (models.length === 0) return {}
+  models.sort((one, other) => other.errorRate - one.errorRate || other.calls - one.calls)
+  return { windowMinutes: HEALTH_WINDOW_MINUTES, models }
 }
 
 const LONG_CONTEXT_TOKENS = 200_000

@@ -13,8 +13,8 @@ import { toOpenAiError } from '../dialects/openai-error.ts'
 import { ToolEventRequest } from '../usage/schemas.ts'
 import { recordToolEvents } from '../usage/tool-events.ts'
 import { setCompletedHeaders, streamChunks, toShownError } from './answers.ts'
+import { type CachedDeps, completeOrRepeat, embedOrRepeat, streamOrRepeat } from './cached-completions.ts'
 import { type CallerEnv, type CallerFinder, limitCaller, requireCaller } from './callers.ts'
-import { type CompleteDeps, complete, completeStreaming, embed } from './completions.ts'
 import {
   AnthropicModel,
   AnthropicModelList,
@@ -40,7 +40,7 @@ const EMBEDDINGS_ENDPOINT = '/v1/embeddings'
 const ofManyValues: RouteOptions = { worksOnFullDisk: true, maxBodyValues: 500_000 }
 const ofLargeBodies: RouteOptions = { maxBodyBytes: MAX_LARGE_BODY_BYTES, worksOnFullDisk: true }
 
-export type OpenAiBackendDeps = CompleteDeps & {
+export type OpenAiBackendDeps = CachedDeps & {
   db: Db
   clock: Clock
   log: Log
@@ -103,8 +103,8 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
         signal: c.req.raw.signal,
       }
       // Errors before the first chunk still set the status; later ones are sent as events.
-      if (body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
-      const answer = await complete(deps, asked)
+      if (body.stream) return streamChunks(c, deps.log, await streamOrRepeat(deps, asked))
+      const answer = await completeOrRepeat(deps, asked)
       setCompletedHeaders(c, answer)
       c.header('content-type', 'application/json')
       return c.body(answer.json)
@@ -121,7 +121,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
       const body = c.req.valid('json')
       const json = await receiveText(c)
       requirePlainControlKeys(json)
-      const answer = await embed(deps, {
+      const answer = await embedOrRepeat(deps, {
         caller: c.get('caller'),
         requested: toModelRequest(body),
         body,

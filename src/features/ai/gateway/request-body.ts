@@ -25,6 +25,8 @@ export type Caller = {
   tags?: readonly string[]
   /** The agent's owner stores the bodies of its requests. */
   logBodies?: boolean
+  /** Seconds that answers may be repeated; 0 or absent without a cache. */
+  cacheSeconds?: number
 }
 
 /** A completion to route. `json` is the body as received; it is forwarded unchanged where nothing has to be replaced. */

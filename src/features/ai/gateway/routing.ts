@@ -2,6 +2,7 @@ import QuickLRU from 'quick-lru'
 import { ProviderError } from '../../../adapters/models/provider.ts'
 import { AppError } from '../../../core/errors.ts'
 import { NO_PLAN, type Plan, planRequired } from '../../accounts/plans/plans.ts'
+import { type CallFigures, createCallHealth } from '../catalogue/call-health.ts'
 import {
   type Catalogue,
   type CatalogueModel,
@@ -210,9 +211,10 @@ export async function tryInTurn<T>(
   let failure: unknown
   for (const target of inOrder(cooldowns, targets)) {
     attempts += 1
+    const startedAt = performance.now()
     try {
       const value = await ask(target)
-      cooldowns.noteSuccess(target)
+      cooldowns.noteSuccess(target, performance.now() - startedAt)
       return { target, attempts, value }
     } catch (error) {
       if (!(error instanceof ProviderError) || error.failure === 'caller') throw error
@@ -256,8 +258,10 @@ export type Cooldowns = {
   standing(target: CatalogueModel): Standing
   /** Returns whether the target is ready, without starting a probe. */
   isAvailable(target: CatalogueModel): boolean
-  noteSuccess(target: CatalogueModel): void
+  noteSuccess(target: CatalogueModel, latencyMs: number): void
   noteFailure(target: CatalogueModel, error: ProviderError): void
+  /** Returns the figures of a model's recent calls, null without one. */
+  healthOf(target: CatalogueModel): (CallFigures & { state: Standing['state'] }) | null
 }
 
 type Rest = { failures: number; until: number; isClosed: boolean }
@@ -268,6 +272,7 @@ const MAX_RESTS = 10_000
 /** `nowMs` must be monotonic, such as `performance.now`. */
 export function createCooldowns(deps: { nowMs: () => number }): Cooldowns {
   const rests = new QuickLRU<string, Rest>({ maxSize: MAX_RESTS })
+  const health = createCallHealth(deps)
 
   const rest = (key: string, ms: number, failures: number, isClosed: boolean) =>
     rests.set(key, { failures, until: deps.nowMs() + Math.min(ms, MAX_REST_MS), isClosed })
@@ -282,24 +287,38 @@ export function createCooldowns(deps: { nowMs: () => number }): Cooldowns {
     return { state: 'ready', waitMs: 0 }
   }
 
+  /** Returns the state without starting a probe. */
+  const stateOf = (target: CatalogueModel): Standing['state'] => {
+    const waiting = [providerKeyOf(target), keyOf(target)]
+      .map((key) => rests.get(key))
+      .find((known) => known !== undefined && known.until > deps.nowMs())
+    if (!waiting) return 'ready'
+    return waiting.isClosed ? 'closed' : 'resting'
+  }
+
   return {
     standing(target) {
       const ofProvider = standingOf(providerKeyOf(target))
       return ofProvider.state === 'ready' ? standingOf(keyOf(target)) : ofProvider
     },
-    isAvailable: (target) =>
-      [providerKeyOf(target), keyOf(target)].every((key) => (rests.get(key)?.until ?? 0) <= deps.nowMs()),
-    noteSuccess(target) {
+    isAvailable: (target) => stateOf(target) === 'ready',
+    noteSuccess(target, latencyMs) {
+      health.note(keyOf(target), latencyMs, false)
       rests.delete(providerKeyOf(target))
       rests.delete(keyOf(target))
     },
     noteFailure(target, error) {
       const key = keyOf(target)
+      health.note(key, 0, true)
       const failures = (rests.get(key)?.failures ?? 0) + 1
       if (error.failure === 'credentials') rest(providerKeyOf(target), CREDENTIALS_REST_MS, failures, false)
       else if (error.failure === 'limited' && error.retryAfterMs !== null) rest(key, error.retryAfterMs, failures, true)
       else if (failures >= FAILURES_UNTIL_REST) rest(key, REST_MS, failures, false)
       else rests.set(key, { failures, until: 0, isClosed: false })
+    },
+    healthOf(target) {
+      const figures = health.figuresOf(keyOf(target))
+      return figures && { ...figures, state: stateOf(target) }
     },
   }
 }

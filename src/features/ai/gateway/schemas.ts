@@ -164,8 +164,27 @@ export const ProviderHealth = z.object({
   providers: z.record(z.string(), z.boolean()),
 })
 export type ProviderHealth = z.infer<typeof ProviderHealth>
-/** `GET /api/ai/health`. */
-export const AiHealth = ProviderHealth.extend({ timestamp: z.string() })
+/**
+ * Recent calls of a model at a provider, at most 256: the share that failed, and the milliseconds until the answer or the first
+ * chunk of a stream. `state` is `resting` after failures, and `closed` while the provider demands a pause.
+ */
+const ModelHealth = z.object({
+  provider: z.string(),
+  model: z.string(),
+  state: z.enum(['ready', 'resting', 'closed']),
+  calls: z.number(),
+  errorRate: z.number(),
+  latencyMs: z.object({ p50: z.number().nullable(), p95: z.number().nullable() }),
+})
+export type ModelHealth = z.infer<typeof ModelHealth>
+
+/** `GET /api/ai/health`. `models` are those with calls in the last `windowMinutes`; both are left out without one. */
+export const AiHealth = ProviderHealth.extend({
+  windowMinutes: z.number().optional(),
+  models: z.array(ModelHealth).optional(),
+  timestamp: z.string(),
+})
+export type AiHealth = z.infer<typeof AiHealth>
 
 /** A model as the API lists it. Costs are US dollars per million tokens; unknown facts are null. */
 export const AiModel = z.object({

@@ -11,8 +11,8 @@ import type { CatalogueModel } from '../catalogue/catalogue.ts'
 import type { UsageRecorder } from '../usage/recorder.ts'
 import { MonthQuery } from '../usage/schemas.ts'
 import { answerChat, chatAnswers } from './answers.ts'
+import type { CachedDeps } from './cached-completions.ts'
 import type { CallerFinder } from './callers.ts'
-import type { CompleteDeps } from './completions.ts'
 import { type ModelListDeps, modelListRoutes } from './model-list-routes.ts'
 import { getKeyReport, getMyUsage, type MyUsageDeps } from './my-usage.ts'
 import { findDefaultFor, listForUser } from './routing.ts'
@@ -20,7 +20,7 @@ import { ChatRequest, KeyReport, type ListedModel, ModelList, MyUsage } from './
 
 export type AiWebDeps = MyUsageDeps &
   Omit<ModelListDeps, 'listModels'> &
-  CompleteDeps & {
+  CachedDeps & {
     callers: Pick<CallerFinder, 'callerOfUser'>
     guards: Guards
     usage: Pick<UsageRecorder, 'flush'>

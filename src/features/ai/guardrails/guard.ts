@@ -14,6 +14,7 @@ export type GuardedCall = { model: string | null; keyId: string | null; agentId:
 
 /** The compiled rules of one key or agent. */
 export type Guard = {
+  settings: Guardrails
   rules: TextRules
   checksOutput: boolean
   /** Returns a request with the replacements of the rules. @throws AppError `invalid` GUARDRAIL_BLOCKED. */
@@ -50,6 +51,7 @@ export function createGuard(guardrails: Guardrails, egress: Egress): Guard {
     return mapTexts(clean, (text) => rest.next().value ?? text)
   }
   return {
+    settings: guardrails,
     rules,
     checksOutput: onOutput,
     async checkInput(body, call) {

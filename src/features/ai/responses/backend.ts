@@ -8,8 +8,8 @@ import { eventStream } from '../../../http/streams/sse.ts'
 import { validate } from '../../../http/validate.ts'
 import { responsesTranslator } from '../dialects/responses/responses.ts'
 import { setCompletedHeaders, setServedHeaders } from '../gateway/answers.ts'
+import { type CachedDeps, completeOrRepeat, streamOrRepeat } from '../gateway/cached-completions.ts'
 import { type CallerEnv, type CallerFinder, identifyCaller, limitCaller, requireCaller } from '../gateway/callers.ts'
-import { type CompleteDeps, complete, completeStreaming } from '../gateway/completions.ts'
 import { answerOpenAiError, toModelRequest } from '../gateway/openai-backend.ts'
 import { requirePlainControlKeys } from '../gateway/request-body.ts'
 import { toResponseEvents, toResponseJson } from './answers.ts'
@@ -19,7 +19,7 @@ import { openTurn } from './turn.ts'
 
 const ENDPOINT = '/v1/responses'
 const ofLargeBodies: RouteOptions = { maxBodyBytes: MAX_LARGE_BODY_BYTES, worksOnFullDisk: true }
-type ResponsesBackendDeps = CompleteDeps & {
+type ResponsesBackendDeps = CachedDeps & {
   clock: Clock
   log: Log
   callers: CallerFinder
@@ -66,13 +66,13 @@ export function responsesBackend(deps: ResponsesBackendDeps) {
         translator: responsesTranslator,
       }
       if (!body.stream) {
-        const completed = await complete(deps, asked)
+        const completed = await completeOrRepeat(deps, asked)
         setCompletedHeaders(c, completed)
         c.header('content-type', 'application/json')
         return c.body(await toResponseJson(deps, turn, completed))
       }
       // Errors before the first event still set the status; later ones are sent as events.
-      const served = await completeStreaming(deps, asked)
+      const served = await streamOrRepeat(deps, asked)
       setServedHeaders(c, served)
       return eventStream(c, deps.log, async (stream) => {
         const events = toResponseEvents(deps, turn, served, stream.signal)

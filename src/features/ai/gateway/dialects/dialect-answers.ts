@@ -8,10 +8,11 @@ import { toAppError } from '../../../../http/errors.ts'
 import { eventStream } from '../../../../http/streams/sse.ts'
 import type { AnswerContext, DialectTranslator, JsonObject } from '../../dialects/dialect.ts'
 import { setCompletedHeaders, setServedHeaders, toUsage } from '../answers.ts'
-import { type CompleteDeps, type Completed, complete, completeStreaming, type Served } from '../completions.ts'
+import { type CachedDeps, completeOrRepeat, streamOrRepeat } from '../cached-completions.ts'
+import type { Completed, Served } from '../completions.ts'
 import type { CompletionRequest } from '../request-body.ts'
 
-export type DialectDeps = CompleteDeps & { log: Log; clock: { now(): Date } }
+export type DialectDeps = CachedDeps & { log: Log; clock: { now(): Date } }
 export type DialectRequest = CompletionRequest & { translator: DialectTranslator }
 
 /** Answers a request in its own dialect, whole or as a stream of events. */
@@ -21,13 +22,13 @@ export async function answerInDialect<Env extends BaseEnv>(
   request: DialectRequest,
 ) {
   if (request.body.stream === true) {
-    const served = await completeStreaming(deps, request)
+    const served = await streamOrRepeat(deps, request)
     setServedHeaders(c, served)
     return eventStream(c, deps.log, async (stream) => {
       for await (const { event, json } of toDialectEvents(deps, request, served)) await stream.sendText(event, json)
     })
   }
-  const answer = await complete(deps, request)
+  const answer = await completeOrRepeat(deps, request)
   setCompletedHeaders(c, answer)
   c.header('content-type', 'application/json')
   return c.body(toDialectJson(deps, request, answer))
