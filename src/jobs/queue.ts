@@ -71,7 +71,8 @@ export type JobQueue = {
  * with growing pauses. An expired lease makes a job due again.
  */
 export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQueue {
-  const [quick, slow]: [Running, Running] = [new Map(), new Map()]
+  const quick: Running = new Map()
+  const slow: Running = new Map()
   const stopping = new AbortController()
   let kinds = new Map<string, JobKind>()
   let polling = Promise.resolve()
@@ -111,8 +112,7 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
   /** Only a write changes when the next job is due. */
   const findDueTime = () => {
     const changes = countChanges(deps.db)
-    if (changes !== dueAsOf) dueAt = findNextDue(deps.db)
-    dueAsOf = changes
+    if (changes !== dueAsOf) [dueAt, dueAsOf] = [findNextDue(deps.db), changes]
     return dueAt
   }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import { MAX_PAIRINGS, newPairingCode, PAIRING_LASTS_MS } from '../../core/agents/platforms.ts'
+import { MAX_PAIRINGS, newPairingCode, PAIRING_LASTS_MS } from '../../core/agents/pairing.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { openStateFile } from '../state/files.ts'

@@ -1,6 +1,7 @@
 import { jsonSchema } from 'ai'
 import { z } from 'zod'
-import { isTrustedTool, type McpCommand, McpResult, McpTool, toAskedTool } from '../../core/agents/mcp.ts'
+import { toAskedTool } from '../../core/agents/asked-tool.ts'
+import { isTrustedTool, type McpCommand, McpResult, McpTool } from '../../core/agents/mcp.ts'
 import type { McpServers } from '../commands/mcp-servers.ts'
 import type { PlatformCall } from '../platform.ts'
 import { type AgentTool, toPart } from './define.ts'

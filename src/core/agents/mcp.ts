@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { sha256 } from '../secrets.ts'
 
 /** Maximum number of tools per server. */
 export const MAX_TOOLS = 100
@@ -80,14 +79,4 @@ function toSchema(schema: unknown): Record<string, unknown> {
   const parsed = Schema.safeParse(schema)
   if (!parsed.success || JSON.stringify(parsed.data).length > MAX_SCHEMA_CHARACTERS) return { type: 'object' }
   return parsed.data
-}
-
-const MAX_CHARACTERS = 200
-const KEPT_CHARACTERS = 150
-
-/** Returns the name of an MCP tool for an approval request; long names end with a hash to stay unique. */
-export function toAskedTool(server: string, tool: string): string {
-  const name = `${server}/${tool}`
-  if (name.length <= MAX_CHARACTERS) return name
-  return `${name.slice(0, KEPT_CHARACTERS)}… ${sha256(name).slice(0, 32)}`
 }

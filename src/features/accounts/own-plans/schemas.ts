@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PlanDefinition, PlanLimits } from '../../../core/settings/own-plans.ts'
+import { PlanDefinition, PlanLimits } from '../../../core/settings/plan-definition.ts'
 
 export { PlanDefinition, PlanLimits }
 

@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, lte, type SQL } from 'drizzle-orm'
-import { MAX_PAIRINGS, newPairingCode, PAIRING_LASTS_MS } from '../../../core/agents/platforms.ts'
+import { MAX_PAIRINGS, newPairingCode, PAIRING_LASTS_MS } from '../../../core/agents/pairing.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { countRows } from '../../../db/count-rows.ts'

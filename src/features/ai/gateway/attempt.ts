@@ -125,7 +125,7 @@ export function beginAttempt(deps: AttemptDeps, order: AttemptOrder): Attempt {
   }
 }
 
-/** What an attempt has received so far. */
+/** The part of an answer that an attempt has received so far. */
 type Heard = {
   generationId: string
   startedAt: number
