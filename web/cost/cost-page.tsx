@@ -100,9 +100,17 @@ function Figures({ data }: { data: CostDashboard }) {
   )
 }
 
-function CostNotes({ summary: { ownKeyCost = 0, unpricedCalls = 0 } }: Pick<CostDashboard, 'summary'>) {
+function CostNotes({
+  summary: { cacheHitRate = 0, ownKeyCost = 0, unpricedCalls = 0 },
+}: Pick<CostDashboard, 'summary'>) {
   return (
     <>
+      {cacheHitRate > 0 && (
+        <p className="text-sm text-muted">
+          Prompt cache hit rate:{' '}
+          <span className="font-medium text-ink tabular-nums">{formatShare(cacheHitRate, 1)}</span> of the input tokens.
+        </p>
+      )}
       {ownKeyCost > 0 && (
         <p className="text-sm text-muted">
           The total includes <span className="font-medium text-ink tabular-nums">{formatCost(ownKeyCost)}</span> paid

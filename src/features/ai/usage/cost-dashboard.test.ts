@@ -176,3 +176,11 @@ test('GET /api/dashboard/cost: a marked sample when the figures cannot be read, 
   expect(await cost()).toMatchObject({ isMockData: true, message: expect.stringContaining('could not be read') })
   expect(JSON.parse(logLines.at(-1) ?? '').msg).toMatch(/^\[Cost API\] Prisma error: .*usage_days/)
 })
+
+test('GET /api/dashboard/cost: 200 with the share of the input tokens that came from a prompt cache', async () => {
+  const { use, cost } = await onMarch17()
+  await use({ inputTokens: 1000 })
+  expect((await cost()).summary.cacheHitRate).toBeUndefined()
+  await use({ inputTokens: 3000, cachedInputTokens: 1000 })
+  expect((await cost()).summary.cacheHitRate).toBe(0.25)
+})

@@ -14,6 +14,8 @@ type Period = CostQuery['period']
 /** The estimated parts are those that no provider reported. */
 type Sums = {
   tokens: number
+  inputTokens: number
+  cachedInputTokens: number
   costMicroUsd: number
   calls: number
   unpricedCalls: number
@@ -67,6 +69,8 @@ async function tryReadSums(
 
 const NOTHING: Sums = {
   tokens: 0,
+  inputTokens: 0,
+  cachedInputTokens: 0,
   costMicroUsd: 0,
   calls: 0,
   unpricedCalls: 0,
@@ -113,10 +117,11 @@ function addTo<Counted extends Sums>(sums: Map<string, Counted>, key: string, co
   else sums.set(key, { ...counted })
 }
 
-function toSums({ inputTokens, outputTokens, ...usage }: typeof usageDays.$inferSelect): Sums {
+function toSums({ inputTokens, cachedInputTokens, outputTokens, ...usage }: typeof usageDays.$inferSelect): Sums {
   const { costMicroUsd, calls, unpricedCalls, ownKeyCostMicroUsd, estimatedTokens, estimatedCostMicroUsd } = usage
   const costs = { costMicroUsd, unpricedCalls, ownKeyCostMicroUsd }
-  return { tokens: inputTokens + outputTokens, calls, ...costs, estimatedTokens, estimatedCostMicroUsd }
+  const tokens = { tokens: inputTokens + outputTokens, inputTokens, cachedInputTokens }
+  return { ...tokens, calls, ...costs, estimatedTokens, estimatedCostMicroUsd }
 }
 
 function hasAnyUsage(db: Db, userId: string): boolean {
@@ -130,6 +135,7 @@ function toSummary(total: Sums): CostDashboard['summary'] {
     totalCost: toCostUsd(total),
     ...(total.ownKeyCostMicroUsd > 0 && { ownKeyCost: toUsd(total.ownKeyCostMicroUsd) }),
     totalTokens: total.tokens,
+    ...(total.cachedInputTokens > 0 && { cacheHitRate: total.cachedInputTokens / total.inputTokens }),
     totalCalls: total.calls,
     ...toMissing(total),
     avgCostPerCall: average(total),
@@ -181,6 +187,8 @@ function sum(rows: Sums[]): Sums {
 
 function add(to: Sums, added: Sums): void {
   to.tokens += added.tokens
+  to.inputTokens += added.inputTokens
+  to.cachedInputTokens += added.cachedInputTokens
   to.costMicroUsd += added.costMicroUsd
   to.calls += added.calls
   to.unpricedCalls += added.unpricedCalls

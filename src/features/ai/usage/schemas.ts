@@ -45,6 +45,8 @@ export const CostDashboard = z.object({
     totalCost: z.number().nullable(),
     ownKeyCost: z.number().optional(),
     totalTokens: z.number(),
+    /** Share of the input tokens that came from a prompt cache of the provider; absent when none did. */
+    cacheHitRate: z.number().optional(),
     totalCalls: z.number(),
     unpricedCalls: z.number().optional(),
     avgCostPerCall: z.number().nullable(),
