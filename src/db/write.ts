@@ -20,6 +20,16 @@ export function findWriteFailure(db: Db): string | null {
   return queues.get(db)?.failure ?? null
 }
 
+/** Returns why writes are refused at the moment, in a cluster without its log or its lease; else null. */
+export function findWriteRefusal(db: Db): AppError | null {
+  return queues.get(db)?.log?.findRefusal() ?? null
+}
+
+/** Returns whether the log of a cluster stores the writes. */
+export function isLogged(db: Db): boolean {
+  return Boolean(queues.get(db)?.log)
+}
+
 /** The log of a cluster, which stores the statements of each batch before its commit. */
 export type CommitLog = {
   /** Returns why this node may not write now, or null. */
@@ -58,7 +68,7 @@ class WriteQueue {
   #failures = 0
   #waiting: Work[] = []
   #busySince: number | undefined
-  readonly #log: CommitLog | null
+  readonly log: CommitLog | null
   readonly #captured: CapturedStatements | null
   /** A batch waits for the log, in an open transaction. */
   #isAppending = false
@@ -76,7 +86,7 @@ class WriteQueue {
       release: sqlite.prepare('RELEASE closure'),
       undo: sqlite.prepare('ROLLBACK TO closure'),
     }
-    this.#log = log
+    this.log = log
     this.#captured = log && captureStatements(sqlite)
   }
 
@@ -96,7 +106,7 @@ class WriteQueue {
   #flush(): void {
     this.#isScheduled = false
     if (this.#isAppending) return
-    const refusal = this.#log?.findRefusal()
+    const refusal = this.log?.findRefusal()
     if (refusal) {
       for (const work of this.#waiting.splice(0)) work.reject(refusal)
       return
@@ -113,7 +123,7 @@ class WriteQueue {
     const failures = this.#failures
     const written = this.#runAll(batch)
     const statements = this.#captured?.take() ?? []
-    if (this.#log && statements.length > 0) void this.#commitLogged(this.#log, statements, written, failures)
+    if (this.log && statements.length > 0) void this.#commitLogged(this.log, statements, written, failures)
     else this.#commit(written, failures)
   }
 

@@ -120,6 +120,7 @@ function openBookkeeping({ db, clock, log }: Base, dataDir: string) {
     usage,
     underWayFile: createUnderWayFile(underWayFile),
     clock,
+    db,
   })
   return {
     userSums,

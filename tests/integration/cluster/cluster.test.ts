@@ -4,8 +4,10 @@ import { openPostgres, POSTGRES_PROGRAMS, type TestPostgres } from '../../harnes
 import { until } from '../../harness/until.ts'
 import {
   checksums,
+  complete,
   keepRegistering,
   listAccounts,
+  listGenerations,
   openNode,
   readStatus,
   register,
@@ -84,6 +86,31 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
       expect(load.acknowledged.filter((email) => !known.has(email))).toEqual([])
       expect(checksums(one)).toEqual(checksums(two))
       console.log(`leader killed: ${load.acknowledged.length} accounts, longest gap ${longestGapMs} ms`)
+    },
+    PATIENCE_MS,
+  )
+
+  test(
+    'POST /v1/chat/completions: 200 only when its usage is in the log, which a killed leader keeps; 503 without the log',
+    async () => {
+      const logUrl = await postgres.createDatabase()
+      await using one = await openNode(logUrl, 'one', { AI_ECHO: 'true' })
+      await using two = await openNode(logUrl, 'two', { AI_ECHO: 'true' })
+      const [first] = await startNodes([one, two])
+      await setUp(one)
+      const answered: string[] = []
+      for (const stream of [false, true, false, true]) {
+        const answer = await complete(two, stream)
+        expect(answer.status).toBe(200)
+        answered.push(answer.generationId)
+      }
+      await first?.kill()
+      await until('another leader', async () => (await readStatus(two).catch(() => null))?.leader === 'two')
+      const recorded = listGenerations(two)
+      expect(answered.filter((id) => !recorded.has(id))).toEqual([])
+      await postgres.kill()
+      await until('a refusal', async () => (await complete(two, false)).status === 503)
+      await postgres.start()
     },
     PATIENCE_MS,
   )

@@ -146,6 +146,28 @@ export function listAccounts(node: TestNode): Set<unknown> {
   return new Set(readAll(node, 'SELECT email FROM users').flat())
 }
 
+/** Returns the generation ids of all usage records in a node's file. */
+export function listGenerations(node: TestNode): Set<unknown> {
+  return new Set(readAll(node, 'SELECT generation_id FROM usage_logs').flat())
+}
+
+/** Completes a chat with the model of this machine. */
+export async function complete(node: TestNode, stream: boolean): Promise<{ status: number; generationId: string }> {
+  const response = await fetch(`${node.backend}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${SERVICE_KEY}`,
+      'content-type': 'application/json',
+      'x-user-id': 'customer',
+      'x-user-plan': 'network',
+      'x-billing-subscription-id': 'sub_1',
+    },
+    body: JSON.stringify({ model: 'local/echo', stream, messages: [{ role: 'user', content: 'Hi' }] }),
+  })
+  await response.text()
+  return { status: response.status, generationId: response.headers.get('x-generation-id') ?? '' }
+}
+
 /** Returns a checksum of each table that the nodes share. */
 export function checksums(node: TestNode): Record<string, string> {
   const names = readAll(node, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")

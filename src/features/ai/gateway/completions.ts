@@ -89,6 +89,7 @@ async function ask(
   const { attempt, value } = served.value
   const { id, json, content } = value
   const billed = await attempt.succeed(value)
+  await deps.spendings.confirm?.()
   const completed = { ...toServed(call, served), id, json, content, ...billed }
   const { guard } = call.request.caller
   return guard?.checksOutput ? guardCompleted(guard, call.request, completed) : completed
@@ -121,7 +122,10 @@ export async function completeStreaming(
   const { attempt, value } = answered.value
   const chunks = hearRest(attempt, value)
   const passed = guard ? guardChunks(guard, chunks, toGuardedCall(request)) : chunks
-  return { ...served, chunks: recordUsageOf(attempt, passed, { addsUsage: served.isTranslated }) }
+  return {
+    ...served,
+    chunks: recordUsageOf(attempt, passed, { addsUsage: served.isTranslated, confirm: deps.spendings.confirm }),
+  }
 }
 
 type Underway<T> = { attempt: Attempt; value: T }
@@ -218,16 +222,25 @@ async function* hearRest(attempt: Attempt, { read, rest }: Begun): AsyncGenerato
   }
 }
 
-/** With `addsUsage`, a stream whose provider reports no usage ends with a chunk that contains the counted tokens. */
+/**
+ * With `addsUsage`, a stream whose provider reports no usage ends with a chunk that contains the counted tokens. With
+ * `confirm`, its last chunk follows when the usage is confirmed.
+ */
 async function* recordUsageOf(
   attempt: Attempt,
   chunks: AsyncIterable<CompletionChunk>,
-  { addsUsage }: { addsUsage: boolean },
+  { addsUsage, confirm }: { addsUsage: boolean; confirm: CompleteDeps['spendings']['confirm'] },
 ): AsyncGenerator<CompletionChunk> {
+  let held: CompletionChunk | null = null
   let failure: unknown = new AppError('upstream_failed', 'The caller left before the answer was complete')
   let counted: Promise<TokenUsage> | null = null
   try {
-    yield* chunks
+    if (confirm === null) yield* chunks
+    else
+      for await (const chunk of chunks) {
+        if (held) yield held
+        held = chunk
+      }
     failure = null
   } catch (error) {
     failure = error
@@ -236,7 +249,10 @@ async function* recordUsageOf(
     if (failure === null) counted = attempt.finish()
     else if (!attempt.fail(failure)) attempt.giveUp(failure)
   }
-  if (addsUsage && counted) yield toUsageChunk(await counted)
+  const usage = confirm || addsUsage ? await counted : null
+  await confirm?.()
+  if (held) yield held
+  if (addsUsage && usage) yield toUsageChunk(usage)
 }
 
 function toUsageChunk({ inputTokens, outputTokens, ...usage }: TokenUsage): CompletionChunk {

@@ -1,5 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import { newOrderedId } from '../../../core/ids.ts'
+import type { Db } from '../../../db/open.ts'
+import { findWriteRefusal, isLogged } from '../../../db/write.ts'
 import type { Estimate, Quota, Spender } from './quota.ts'
 import type { UsageRecorder } from './recorder.ts'
 import type { UnderWayFile } from './spool.ts'
@@ -46,8 +48,13 @@ export type Spending = {
 export type LastBill = { count(): Promise<Bill>; reserve(): Bill }
 
 export type Spendings = {
-  /** Reserves the estimate of a call. Everything that costs money starts here. @throws AppError `limited` at a limit of the spender. */
+  /**
+   * Reserves the estimate of a call. Everything that costs money starts here.
+   * @throws AppError `limited` at a limit of the spender, `unavailable` in a cluster without its log.
+   */
   begin(order: SpendingOrder, last: LastBill): Spending
+  /** In a cluster, waits until the log contains what was recorded. @throws AppError `unavailable`; null on a single node. */
+  confirm: (() => Promise<void>) | null
   /** Writes the running calls to disk, so that a crash does not make them free. */
   noteUnderWay(): Promise<void>
   /** Records all running calls and waits until they are written. No call may begin afterwards. */
@@ -65,14 +72,27 @@ export function createSpendings(deps: {
   usage: UsageRecorder
   underWayFile: UnderWayFile
   clock: Clock
+  db: Db
 }): Spendings {
   const underWay = new Map<string, UnderWay>()
   /** The file lists a cancelled call, or its content is unknown after a failed write. */
   let hasFalseLine = false
   let lines = 0
 
+  const requireWrites = () => {
+    const refusal = findWriteRefusal(deps.db)
+    if (refusal) throw refusal
+  }
+
   return {
+    confirm: isLogged(deps.db)
+      ? async () => {
+          await deps.usage.flush()
+          requireWrites()
+        }
+      : null,
     begin({ spender, agentId, endpoint, estimate, endUser = null, tags = null }, last) {
+      requireWrites()
       const reservation = deps.quota.reserve(spender, estimate, endUser)
       const generationId = newOrderedId('gen')
       const startedAt = performance.now()
