@@ -108,8 +108,14 @@ class Node implements ClusterNode {
     this.#position = { cluster: clusterId, seq: 0, hash: '' }
   }
 
+  /** A process of this node that was killed counts as present for some seconds. */
   async requireOwnId(): Promise<void> {
-    if (await this.#report()) return
+    const endsAt = performance.now() + GONE_MS + RENEW_MS
+    for (;;) {
+      if (await this.#report()) return
+      if (performance.now() >= endsAt) break
+      await Bun.sleep(RENEW_MS)
+    }
     throw new StartupError(`CLUSTER_NODE_ID: another node of the cluster is named ${this.id}`)
   }
 

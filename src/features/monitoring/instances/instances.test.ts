@@ -7,11 +7,11 @@ import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { startServer } from '../../../../tests/harness/server.ts'
 import { VERSION } from '../../../core/version.ts'
 import { SessionResponse } from '../../accounts/registration/schemas.ts'
-import { WebAgentDetail } from '../../agents/registry/schemas.ts'
+import { WebAgent, WebAgentDetail } from '../../agents/registry/schemas.ts'
 import { Instance, InstanceStats } from './schemas.ts'
 
 const Token = z.object({ token: z.string() })
-const Created = z.object({ agent: WebAgentDetail.shape.agent })
+const Created = z.object({ agent: WebAgent })
 const NOT_FOUND = { error: 'No instance found. Please deploy first.' }
 const ROUTES: [method: string, part: string][] = [
   ['GET', ''],
