@@ -7,7 +7,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { type Cluster, ClusterSnapshot, ClusterStatus } from './schemas.ts'
 
 const statusRoute = {
-  summary: 'Returns the nodes of the cluster and the position of its log',
+  summary: 'Returns the nodes of the cluster and their positions',
   tag: 'Administration',
   responses: { 200: ClusterStatus },
   errors: ['not_found', 'unavailable'],
@@ -31,7 +31,7 @@ export function clusterBackend({ cluster }: { cluster: Cluster | null }, interna
   app.post(
     '/api/cluster/snapshot',
     endpoint({
-      summary: 'Stores a snapshot of the database in the log of the cluster',
+      summary: 'Stores a snapshot in the log of the cluster',
       tag: 'Administration',
       responses: { 200: ClusterSnapshot },
       errors: ['not_found', 'unavailable'],
