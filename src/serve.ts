@@ -106,10 +106,11 @@ export async function serve(options: ServeOptions): Promise<Server> {
     })
   const first = await openThisPlatform()
   installation = first
-  const reopen = async () => {
+  const reopen = async (prepare?: () => Promise<unknown>) => {
     const before = installation
     installation = null
     await before?.close()
+    await prepare?.()
     installation = await openThisPlatform()
   }
   const takeOver = async () => {

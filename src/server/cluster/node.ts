@@ -11,7 +11,7 @@ import { encodeStatements } from '../../db/cluster/statements.ts'
 import type { Connection } from '../../db/open.ts'
 import type { CommitLog } from '../../db/write.ts'
 import type { ClusterStatus } from '../../features/admin/cluster/schemas.ts'
-import type { ClusterConfig, Membership } from './join.ts'
+import { type ClusterConfig, cloneSnapshot, type Membership } from './join.ts'
 import { saveSnapshot } from './snapshot.ts'
 import { GONE_MS, readClusterStatus } from './status.ts'
 
@@ -29,10 +29,15 @@ const REPORT_MS = 1000
 const ENTRIES_PER_READ = 500
 /** The leader stores a snapshot after this many entries. */
 const ENTRIES_PER_SNAPSHOT = 20_000
+/** A node that differs again sooner stops. */
+const CLONE_PAUSE_MS = 10 * 60_000
 /** How long a stopping leader waits for its successor. */
 const HANDOVER_MS = 3000
 
 const RETRY_SECONDS = '1'
+
+/** Closes the service, runs `prepare`, and opens it again. */
+type Reopen = (prepare?: () => Promise<unknown>) => Promise<void>
 
 /** One node of a cluster: its role, its place in the log, and the log of its writes. */
 export type ClusterNode = {
@@ -47,8 +52,8 @@ export type ClusterNode = {
   waitFor(seq: number, ms: number): Promise<boolean>
   /** Hands the node the database that its role uses from now on. */
   use(connection: Connection): CommitLog
-  /** Starts following and leading; `change` reopens the service in the node's new role. */
-  start(change: (role: ClusterRole) => Promise<void>): void
+  /** Starts following and leading; `reopen` opens the service anew in the node's role. */
+  start(reopen: Reopen): void
   /** Reads the state of all nodes from the log. @throws AppError `unavailable` */
   readStatus(): Promise<ClusterStatus>
   /** Stores a snapshot in the log. @returns its position. @throws AppError `unavailable` on a follower. */
@@ -91,6 +96,7 @@ class Node implements ClusterNode {
   #isStopped = false
   #loop: Promise<void> = Promise.resolve()
   #reportedAtMs = 0
+  #clonedAtMs = Number.NEGATIVE_INFINITY
   #snapshotSeq: number | null = null
   #snapshot: Promise<number> | null = null
 
@@ -150,8 +156,8 @@ class Node implements ClusterNode {
     }
   }
 
-  start(change: (role: ClusterRole) => Promise<void>): void {
-    this.#loop = this.#run(change)
+  start(reopen: Reopen): void {
+    this.#loop = this.#run(reopen)
   }
 
   async readStatus(): Promise<ClusterStatus> {
@@ -199,15 +205,16 @@ class Node implements ClusterNode {
     return nodes.some(({ id, secondsAgo }) => id !== this.id && secondsAgo * 1000 < GONE_MS)
   }
 
-  async #run(change: (role: ClusterRole) => Promise<void>): Promise<void> {
+  async #run(reopen: Reopen): Promise<void> {
     while (!this.#isStopped) {
       try {
-        if (this.#role === 'leader') await this.#lead(change)
-        else await this.#follow(change)
+        if (this.#role === 'leader') await this.#lead(reopen)
+        else await this.#follow(reopen)
         if (!this.#isReachable) this.#log.info('the log of the cluster answers again')
         this.#isReachable = true
       } catch (error) {
         this.#noteFailure(error)
+        if (error instanceof DivergenceError) await this.#cloneAgain(reopen)
       }
       await Bun.sleep(this.#role === 'leader' ? RENEW_MS : FOLLOW_MS)
     }
@@ -220,24 +227,37 @@ class Node implements ClusterNode {
       return
     }
     this.#log.error({ error: errorMessage(error) }, 'this node cannot follow the log of the cluster')
-    if (error instanceof DivergenceError) this.#isStopped = true
+  }
+
+  /** Replaces a file that differs from the log by a snapshot, once in a while: it may differ again at once. */
+  async #cloneAgain(reopen: Reopen): Promise<void> {
+    const isTooSoon = performance.now() - this.#clonedAtMs < CLONE_PAUSE_MS
+    const snapshot = isTooSoon ? null : await this.#store.findSnapshot().catch(() => null)
+    if (snapshot === null) {
+      this.#log.error('this node stopped following: its database differs, and there is no snapshot to clone')
+      this.#isStopped = true
+      return
+    }
+    this.#clonedAtMs = performance.now()
+    this.#role = 'follower'
+    await reopen(() => cloneSnapshot(this.#store, this.#file, this.#log))
   }
 
   /** Without the log the leader keeps its role and refuses writes, until it knows of another leader. */
-  async #lead(change: (role: ClusterRole) => Promise<void>): Promise<void> {
+  async #lead(reopen: Reopen): Promise<void> {
     if (!this.#mustStepDown && (await this.#holdLease())) {
       if (this.#isUncertain) {
         const before = this.#position.seq
         await this.#catchUp()
         this.#isUncertain = false
         // Another leader may have written: what this process has in memory is out of date.
-        if (this.#position.seq !== before) await this.#changeRole('leader', change)
+        if (this.#position.seq !== before) await this.#changeRole('leader', reopen)
       }
       this.#saveSnapshotWhenDue()
       return this.#reportSometimes()
     }
     this.#mustStepDown = false
-    await this.#changeRole('follower', change)
+    await this.#changeRole('follower', reopen)
   }
 
   #saveSnapshotWhenDue(): void {
@@ -247,14 +267,14 @@ class Node implements ClusterNode {
     )
   }
 
-  async #follow(change: (role: ClusterRole) => Promise<void>): Promise<void> {
+  async #follow(reopen: Reopen): Promise<void> {
     await this.#catchUp()
     await this.#reportSometimes()
     if (await this.#findLeader()) return
     if (!(await this.#holdLease())) return
     await this.#takeLead()
     this.#snapshotSeq = (await this.#store.findSnapshot())?.seq ?? null
-    await this.#changeRole('leader', change)
+    await this.#changeRole('leader', reopen)
     // A new node has only the log, which lacks what this file contained before.
     if (this.#snapshotSeq === null && this.#hasOlderData()) await this.saveSnapshot()
   }
@@ -279,11 +299,11 @@ class Node implements ClusterNode {
     }
   }
 
-  async #changeRole(role: ClusterRole, change: (role: ClusterRole) => Promise<void>): Promise<void> {
+  async #changeRole(role: ClusterRole, reopen: Reopen): Promise<void> {
     this.#role = role
     this.#leaderUrl = null
     this.#log.info({ node: this.id, role, position: this.#position.seq }, 'this node of the cluster changes its role')
-    await change(role)
+    await reopen()
     this.#reportedAtMs = 0
   }
 
@@ -292,7 +312,7 @@ class Node implements ClusterNode {
       const entries = await this.#store.readAfter(this.#position.seq, ENTRIES_PER_READ)
       if (entries.length === 0) return
       const newer = entries.find(({ schema }) => schema > migrations.length)
-      if (newer) throw new DivergenceError('a newer version of Stead writes to this cluster: upgrade this node')
+      if (newer) throw new Error('a newer version of Stead writes to this cluster: upgrade this node')
       this.#applyAll(entries)
       if (entries.length < ENTRIES_PER_READ) return
     }

@@ -168,6 +168,13 @@ export async function complete(node: TestNode, stream: boolean): Promise<{ statu
   return { status: response.status, generationId: response.headers.get('x-generation-id') ?? '' }
 }
 
+/** Changes the history that a stopped node's file claims to have. */
+export function forgetHistory({ dataDir }: TestNode): void {
+  const sqlite = new Database(join(dataDir, 'stead.db'))
+  sqlite.exec("UPDATE log_applied SET hash = 'another'")
+  sqlite.close()
+}
+
 /** Returns a checksum of each table that the nodes share. */
 export function checksums(node: TestNode): Record<string, string> {
   const names = readAll(node, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
