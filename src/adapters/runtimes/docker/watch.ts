@@ -58,17 +58,6 @@ export class ExpectedEvents {
   }
 }
 
-export type DockerWatchDeps = {
-  engine: Engine
-  instance: string
-  asked: ExpectedEvents
-  log: Log
-  /** Lists every agent known so far, including removed ones. */
-  listKnown: () => Promise<string[]>
-  /** Stops an agent that restarts in vain. */
-  giveUp: (agentId: string) => Promise<void>
-}
-
 export type DockerWatch = {
   listen(signal: AbortSignal): AsyncIterable<RuntimeEvent>
   /** Returns whether the memory limit ended the container's last run. */
@@ -86,7 +75,16 @@ const MEANINGS: Readonly<Record<string, RuntimeEvent['type']>> = {
 }
 
 /** Follows the engine's events across reconnects. */
-export function watchDocker(deps: DockerWatchDeps): DockerWatch {
+export function watchDocker(deps: {
+  engine: Engine
+  instance: string
+  asked: ExpectedEvents
+  log: Log
+  /** Lists every agent known so far, including removed ones. */
+  listKnown: () => Promise<string[]>
+  /** Stops an agent that restarts in vain. */
+  giveUp: (agentId: string) => Promise<void>
+}): DockerWatch {
   const { asked, log } = deps
   const broadcast = createBroadcast<RuntimeEvent>()
   const closing = new AbortController()

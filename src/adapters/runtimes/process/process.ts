@@ -133,10 +133,15 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
   }
 }
 
-type AgentsDeps = ProcessRuntimeDeps & Pick<ProcessAgentDeps, 'table' | 'timing' | 'publish'>
-
 /** Creates the map of known agents and the function that adds one. */
-function openAgents({ command, path, lang, dir, mayStart = () => true, ...deps }: AgentsDeps) {
+function openAgents({
+  command,
+  path,
+  lang,
+  dir,
+  mayStart = () => true,
+  ...deps
+}: ProcessRuntimeDeps & Pick<ProcessAgentDeps, 'table' | 'timing' | 'publish'>) {
   const agents = new Map<string, ProcessAgent>()
   const isPortWanted = (port: number, id: string) =>
     [...agents].some(([otherId, agent]) => otherId !== id && agent.wantedPort === port)

@@ -21,15 +21,15 @@ import {
 import type { ApiKeyRow } from './tables.ts'
 import { FEATURES, type VerifyKey } from './verify.ts'
 
-export type KeysWebDeps = RotateDeps & {
-  guards: Guards
-  verifyKey: VerifyKey
-  plannedEndpoints: boolean
-  requestsPerMinute: { login: number }
-}
-
 /** API key routes of the web API: session cookie, own keys only. */
-export function keysWeb(deps: KeysWebDeps) {
+export function keysWeb(
+  deps: RotateDeps & {
+    guards: Guards
+    verifyKey: VerifyKey
+    plannedEndpoints: boolean
+    requestsPerMinute: { login: number }
+  },
+) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards
 

@@ -7,10 +7,8 @@ import { setCompletedHeaders, toUsage } from '../gateway/answers.ts'
 import { chatWithDemo, type DemoDeps, listDemoModels } from './chat.ts'
 import { DemoChatRequest, DemoModels, DemoReply } from './schemas.ts'
 
-export type DemoWebDeps = DemoDeps & { requestsPerMinute: { demo: number } }
-
 /** The public demonstration. */
-export function demoWeb(deps: DemoWebDeps) {
+export function demoWeb(deps: DemoDeps & { requestsPerMinute: { demo: number } }) {
   const app = new Hono<WebEnv>()
 
   app.get(

@@ -86,12 +86,10 @@ export const chatAnswers: Responses = {
   errors: ['payment_required', 'not_found', 'limited', 'upstream_failed', 'upstream_timeout', 'unavailable'],
 }
 
-type ChatDeps = CachedDeps & { log: Log; clock: { now(): Date } }
-
 /** Answers `POST /api/ai/chat` of both APIs, whole or as a stream of OpenAI events. */
 export async function answerChat<Env extends BaseEnv>(
   c: Context<Env>,
-  deps: ChatDeps,
+  deps: CachedDeps & { log: Log; clock: { now(): Date } },
   caller: Caller,
   request: ChatRequest,
 ) {

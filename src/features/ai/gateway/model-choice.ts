@@ -5,15 +5,13 @@ import type { CheckModel } from '../../agents/registry/checks.ts'
 import { TIERS } from '../catalogue/known-models.ts'
 import { isPlaceholder, listForUser, type RouteDeps } from './routing.ts'
 
-type Deps = RouteDeps & { providers: readonly AiProvider[] }
-
 const MAX_NEAR = 3
 
 /**
  * Creates the check of an agent's configured model. Accepts models that the platform or the owner's keys offer, published
  * models, and task tiers. Accepts everything while no provider is configured.
  */
-export function createModelCheck(deps: Deps): CheckModel {
+export function createModelCheck(deps: RouteDeps & { providers: readonly AiProvider[] }): CheckModel {
   return (model, { ownerId, hasOwnKey }) => {
     if (model === undefined || hasOwnKey || isPlaceholder(model) || Object.hasOwn(TIERS, model)) return
     const own = ownerId === null ? [] : deps.ownKeys.list(ownerId)

@@ -29,18 +29,18 @@ export type ServiceProviders = {
   reload(): void
 }
 
-type Deps = { db: Db; sealer: Sealer } & {
-  /** Providers without a key, and replacements of built-in ones. */
-  providers: readonly AiProvider[]
-  known: readonly ConfigurableProvider[]
-  /** Custom providers of the settings. */
-  custom: readonly CustomProvider[]
-  openProvider: OpenProvider
-}
-
 type Opened = { address: string; provider: AiProvider }
 
-export function createServiceProviders(deps: Deps): ServiceProviders {
+export function createServiceProviders(
+  deps: { db: Db; sealer: Sealer } & {
+    /** Providers without a key, and replacements of built-in ones. */
+    providers: readonly AiProvider[]
+    known: readonly ConfigurableProvider[]
+    /** Custom providers of the settings. */
+    custom: readonly CustomProvider[]
+    openProvider: OpenProvider
+  },
+): ServiceProviders {
   const { known, providers } = deps
   const all: AiProvider[] = []
   const isReplaced = (id: string) => providers.some((provider) => provider.id === id)

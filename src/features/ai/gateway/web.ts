@@ -18,18 +18,18 @@ import { getKeyReport, getMyUsage, type MyUsageDeps } from './my-usage.ts'
 import { findDefaultFor, listForUser } from './routing.ts'
 import { ChatRequest, KeyReport, type ListedModel, ModelList, MyUsage } from './schemas.ts'
 
-export type AiWebDeps = MyUsageDeps &
-  Omit<ModelListDeps, 'listModels'> &
-  CachedDeps & {
-    callers: Pick<CallerFinder, 'callerOfUser'>
-    guards: Guards
-    usage: Pick<UsageRecorder, 'flush'>
-    verifyKey: VerifyKey
-    requestsPerMinute: { ai: number }
-  }
-
 /** Models, chat and usage for signed-in users. */
-export function aiWeb(deps: AiWebDeps) {
+export function aiWeb(
+  deps: MyUsageDeps &
+    Omit<ModelListDeps, 'listModels'> &
+    CachedDeps & {
+      callers: Pick<CallerFinder, 'callerOfUser'>
+      guards: Guards
+      usage: Pick<UsageRecorder, 'flush'>
+      verifyKey: VerifyKey
+      requestsPerMinute: { ai: number }
+    },
+) {
   const app = new Hono<WebEnv>()
 
   app.use(

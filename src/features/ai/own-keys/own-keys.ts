@@ -27,9 +27,7 @@ export type OwnKeys = {
   disable(userId: string): Promise<void>
 }
 
-type OwnKeysDeps = { db: Db; clock: Clock; sealer: Sealer; openProvider: OpenProvider }
-
-export function createOwnKeys(deps: OwnKeysDeps): OwnKeys {
+export function createOwnKeys(deps: { db: Db; clock: Clock; sealer: Sealer; openProvider: OpenProvider }): OwnKeys {
   const { db, clock, sealer } = deps
   const rowsOf = (userId: string) => db.select().from(providerKeys).where(eq(providerKeys.userId, userId)).all()
   const list = memoize(db, (userId): readonly AiProvider[] =>

@@ -11,15 +11,13 @@ import { getRequest } from './detail.ts'
 import { listCalls, listRequests } from './list.ts'
 import { DeletedBodies, RequestDetail, RequestList, RequestQuery } from './schemas.ts'
 
-export type RequestsWebDeps = {
+/** The request log of the signed-in user. */
+export function requestsWeb(deps: {
   db: Db
   guards: Pick<Guards, 'signedIn'>
   usage: Pick<UsageRecorder, 'flush'>
   bodyLog: Pick<BodyLog, 'flush'>
-}
-
-/** The request log of the signed-in user. */
-export function requestsWeb(deps: RequestsWebDeps) {
+}) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 

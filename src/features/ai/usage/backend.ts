@@ -14,14 +14,14 @@ import {
 import type { UsageRecorder } from './recorder.ts'
 import { DailyUsage, MonthQuery, ToolQuery, ToolUsage, UsageByModel, UsageOfAgent, WeekQuery } from './schemas.ts'
 
-export type UsageBackendDeps = QueryDeps & {
-  internalKey: InternalKeyGuard
-  usage: Pick<UsageRecorder, 'flush'>
-  plannedEndpoints: boolean
-}
-
 /** Usage for services with the internal key; `x-user-id` limits it to one user. */
-export function usageBackend(deps: UsageBackendDeps) {
+export function usageBackend(
+  deps: QueryDeps & {
+    internalKey: InternalKeyGuard
+    usage: Pick<UsageRecorder, 'flush'>
+    plannedEndpoints: boolean
+  },
+) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps
   if (!deps.plannedEndpoints) return app

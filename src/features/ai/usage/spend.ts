@@ -79,20 +79,10 @@ export function createSpendings(deps: {
   let hasFalseLine = false
   let lines = 0
 
-  const requireWrites = () => {
-    const refusal = findWriteRefusal(deps.db)
-    if (refusal) throw refusal
-  }
-
   return {
-    confirm: isLogged(deps.db)
-      ? async () => {
-          await deps.usage.flush()
-          requireWrites()
-        }
-      : null,
+    confirm: isLogged(deps.db) ? () => confirm(deps) : null,
     begin({ spender, agentId, endpoint, estimate, endUser = null, tags = null }, last) {
-      requireWrites()
+      requireWrites(deps.db)
       const reservation = deps.quota.reserve(spender, estimate, endUser)
       const generationId = newOrderedId('gen')
       const startedAt = performance.now()
@@ -152,4 +142,15 @@ export function createSpendings(deps: {
       await deps.underWayFile.replace([])
     },
   }
+}
+
+async function confirm({ usage, db }: { usage: UsageRecorder; db: Db }): Promise<void> {
+  await usage.flush()
+  requireWrites(db)
+}
+
+/** @throws AppError `unavailable` in a cluster without its log. */
+function requireWrites(db: Db): void {
+  const refusal = findWriteRefusal(db)
+  if (refusal) throw refusal
 }

@@ -13,17 +13,15 @@ import { getCostDashboard } from './cost-dashboard.ts'
 import type { UsageRecorder } from './recorder.ts'
 import { CostDashboard, CostQuery, MonthQuery, UsageByDay } from './schemas.ts'
 
-export type UsageWebDeps = {
+/** Cost, usage and calls of the signed-in user. */
+export function usageWeb(deps: {
   db: Db
   clock: Clock
   log: Log
   guards: Guards
   exports: Exports
   usage: Pick<UsageRecorder, 'flush'>
-}
-
-/** Cost, usage and calls of the signed-in user. */
-export function usageWeb(deps: UsageWebDeps) {
+}) {
   const app = new Hono<WebEnv>()
   app.get(
     '/api/dashboard/cost',

@@ -8,10 +8,13 @@ import type { UsageRecorder } from '../../ai/usage/recorder.ts'
 import { getCostAnomalies } from './anomalies.ts'
 import { CostAnomalies } from './schemas.ts'
 
-type CostsDeps = { db: Db; clock: Clock; guards: Pick<Guards, 'signedIn'>; usage: Pick<UsageRecorder, 'flush'> }
-
 /** Unusual costs of the signed-in user's agents. */
-export function costsWeb(deps: CostsDeps) {
+export function costsWeb(deps: {
+  db: Db
+  clock: Clock
+  guards: Pick<Guards, 'signedIn'>
+  usage: Pick<UsageRecorder, 'flush'>
+}) {
   const app = new Hono<WebEnv>()
 
   app.get(

@@ -15,17 +15,17 @@ import { CountedTokens, CountTokensRequest, MessagesRequest } from './messages-s
 
 const MESSAGES_ENDPOINT = '/v1/messages'
 
-export type MessagesBackendDeps = DialectDeps & {
-  callers: CallerFinder
-  /** Returns a further system message for the agent's model, or null. */
-  instruct: (agentId: string) => string | null
-  requestsPerMinute: { backend: number }
-}
-
 const options: RouteOptions = { maxBodyBytes: MAX_LARGE_BODY_BYTES, worksOnFullDisk: true }
 
 /** Anthropic's Messages API. Errors have Anthropic's form and statuses as well. */
-export function messagesBackend(deps: MessagesBackendDeps) {
+export function messagesBackend(
+  deps: DialectDeps & {
+    callers: CallerFinder
+    /** Returns a further system message for the agent's model, or null. */
+    instruct: (agentId: string) => string | null
+    requestsPerMinute: { backend: number }
+  },
+) {
   const app = new Hono<CallerEnv>()
   const caller = requireCaller(deps.callers)
   const limit = limitCaller(() => deps.requestsPerMinute.backend)
