@@ -16,8 +16,8 @@ import type { RunStead } from './features/admin/backups/run-backup.ts'
 import { createLogTail, type LogTail } from './features/admin/logs/log-tail.ts'
 import { startRunner } from './jobs/runner.ts'
 import { requireFinished, undoUnfinished } from './server/backups/unfinished.ts'
-import { type ClusterConfig, joinCluster } from './server/cluster/join.ts'
-import { type ClusterNode, createClusterNode } from './server/cluster/node.ts'
+import type { ClusterConfig } from './server/cluster/join.ts'
+import type { ClusterNode } from './server/cluster/node.ts'
 import { requireWhole } from './server/damage.ts'
 import { openKey } from './server/keys/encryption-key.ts'
 import { startDatabaseCheck } from './server/later-check.ts'
@@ -181,6 +181,9 @@ async function startFetchThread(): Promise<void> {
 }
 
 async function openCluster(config: Config & { cluster: ClusterConfig }, log: Log): Promise<ClusterNode> {
+  // A single node does not load the client of PostgreSQL.
+  const { joinCluster } = await import('./server/cluster/join.ts')
+  const { createClusterNode } = await import('./server/cluster/node.ts')
   const membership = await joinCluster(config, log)
   return createClusterNode(config, membership, log)
 }

@@ -1,15 +1,7 @@
 import type { Command } from 'commander'
-import { createCommitLogStore } from '../../adapters/commit-log/commit-log.ts'
-import { openLogDatabase } from '../../adapters/commit-log/log-database.ts'
-import { type Config, readConfig } from '../../core/config.ts'
-import { AppError } from '../../core/errors.ts'
-import { ClusterSnapshot, type ClusterStatus } from '../../features/admin/cluster/schemas.ts'
-import { readClusterStatus } from '../../server/cluster/status.ts'
+import { readConfig } from '../../core/config.ts'
 import { addExample } from '../example.ts'
-import { NotRunningError } from '../exit.ts'
 import { addSettingFlags, readEnvironment } from '../settings/environment.ts'
-import { createServerClient } from './client.ts'
-import { toTable } from './table.ts'
 
 /** Adds `cluster`: shows the nodes, and stores a snapshot. */
 export function clusterCommand(program: Command): void {
@@ -19,49 +11,14 @@ export function clusterCommand(program: Command): void {
   addSettingFlags(addExample(cluster.command('status'), 'stead cluster status --json'))
     .description('lists the nodes, who leads, and how far each has applied the log')
     .option('--json', 'print one JSON document', false)
-    .action(({ json, ...flags }: { json: boolean }) => showStatus(readConfig(readEnvironment(flags)), json))
+    .action(async ({ json, ...flags }: { json: boolean }) => {
+      const { showStatus } = await import('./cluster-log.ts')
+      await showStatus(readConfig(readEnvironment(flags)), json)
+    })
   addSettingFlags(addExample(cluster.command('snapshot'), 'stead cluster snapshot'))
     .description('stores a snapshot in the log, which removes older entries; new nodes start from it')
-    .action((flags: Record<string, unknown>) => storeSnapshot(readConfig(readEnvironment(flags))))
-}
-
-async function showStatus(config: Config, isJson: boolean): Promise<void> {
-  const status = await withLog(config, readClusterStatus)
-  process.stdout.write(`${isJson ? JSON.stringify(status) : toText(status)}\n`)
-}
-
-/** Asks the leader, because only it may remove entries. */
-async function storeSnapshot(config: Config): Promise<void> {
-  if (!config.internalApiKey) throw new AppError('misconfigured', 'INTERNAL_API_KEY: must be set to ask the leader')
-  const { leader } = await withLog(config, (store) => store.readState())
-  if (!leader) throw new NotRunningError('the cluster has no leader at the moment')
-  const client = createServerClient(leader.url, { authorization: `Bearer ${config.internalApiKey}` })
-  const { position } = await client.ask(ClusterSnapshot, 'POST', '/api/cluster/snapshot')
-  process.stdout.write(`A snapshot is stored at position ${position}.\n`)
-}
-
-async function withLog<T>(
-  { cluster }: Config,
-  work: (store: ReturnType<typeof createCommitLogStore>) => Promise<T>,
-): Promise<T> {
-  if (!cluster) throw new AppError('misconfigured', 'CLUSTER_LOG_URL: is not set, so this is a single node')
-  const store = createCommitLogStore(openLogDatabase(cluster.logUrls))
-  try {
-    return await work(store)
-  } finally {
-    await store.close()
-  }
-}
-
-function toText({ nodes, log }: ClusterStatus): string {
-  const rows = nodes.map(({ id, role, position, lag, version, url }) => [
-    id,
-    role,
-    `${position}`,
-    `${lag}`,
-    version,
-    url,
-  ])
-  const kind = log.synchronous ? 'synchronous' : 'not synchronous: the loss of its server loses acknowledged writes'
-  return `${toTable(['NODE', 'ROLE', 'POSITION', 'LAG', 'VERSION', 'URL'], rows)}\nLog: position ${log.position}, ${kind}`
+    .action(async (flags: Record<string, unknown>) => {
+      const { storeSnapshot } = await import('./cluster-log.ts')
+      await storeSnapshot(readConfig(readEnvironment(flags)))
+    })
 }
