@@ -25,7 +25,7 @@ test('the error catalogue lists every error code and no other', () => {
 
 test('the catalogue has each code with the kinds of error that carry it', () => {
   const carried = texts.flatMap((text) => [
-    ...text.matchAll(/new AppError\(\s*'(\w+)',\s*(?:'[^']*'|`[^`]*`|\w+),\s*\{\s*code: '(\w+)'/g),
+    ...text.matchAll(/new AppError\(\s*'(\w+)',\s*(?:'[^']*'|`[^`]*`|\w+),\s*\{\s*code: '([A-Z]\w+)'/g),
   ])
   expect(carried.length).toBeGreaterThan(50)
   const wrong = carried.filter(([, kind, code = '']) => !codes.get(code)?.kinds.some((known) => known === kind))

@@ -4,7 +4,7 @@ import { dashboardWeb, openDashboard } from '../src/server/dashboard.ts'
 import { buildDashboard } from './harness/browser.ts'
 
 /** Compressed scripts and styles of the first load of a page. */
-const BUDGET_BYTES = 220 * 1024
+const BUDGET_BYTES = 222 * 1024
 /** Pages that have their own chunk. */
 const PAGES = [
   'login-page',
@@ -20,7 +20,7 @@ const PAGES = [
 
 beforeAll(buildDashboard, 300_000)
 
-test.each(PAGES)('the first load of %s takes at most 220 KiB of scripts and styles', async (page) => {
+test.each(PAGES)('the first load of %s takes at most 222 KiB of scripts and styles', async (page) => {
   const files = openDashboard()
   const html = await files.get('/index.html')?.text()
   const first = [...(html ?? '').matchAll(/(?:href|src)="(\/assets\/[^"]+\.(?:js|css))"/g)].map(

@@ -32,6 +32,7 @@ export const PAGES = [
   '/media/radio',
   '/media/video',
   '/skills',
+  '/requests',
   '/events',
   '/settings',
   '/settings/security',

@@ -15,13 +15,13 @@ export async function showStatus(config: Config, isJson: boolean): Promise<void>
 }
 
 /** Asks the leader, because only it may remove entries. */
-export async function storeSnapshot(config: Config): Promise<void> {
+export async function storeSnapshot(config: Config, isJson: boolean): Promise<void> {
   if (!config.internalApiKey) throw new AppError('misconfigured', 'INTERNAL_API_KEY: must be set to ask the leader')
   const { leader } = await withLog(config, (store) => store.readState())
   if (!leader) throw new NotRunningError('the cluster has no leader at the moment')
   const client = createServerClient(leader.url, { authorization: `Bearer ${config.internalApiKey}` })
   const { position } = await client.ask(ClusterSnapshot, 'POST', '/api/cluster/snapshot')
-  process.stdout.write(`A snapshot is stored at position ${position}.\n`)
+  process.stdout.write(isJson ? `${JSON.stringify({ position })}\n` : `A snapshot is stored at position ${position}.\n`)
 }
 
 async function withLog<T>(

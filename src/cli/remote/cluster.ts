@@ -17,8 +17,9 @@ export function clusterCommand(program: Command): void {
     })
   addSettingFlags(addExample(cluster.command('snapshot'), 'stead cluster snapshot'))
     .description('stores a snapshot in the log, which removes older entries; new nodes start from it')
-    .action(async (flags: Record<string, unknown>) => {
+    .option('--json', 'print one JSON document', false)
+    .action(async ({ json, ...flags }: { json: boolean }) => {
       const { storeSnapshot } = await import('./cluster-log.ts')
-      await storeSnapshot(readConfig(readEnvironment(flags)))
+      await storeSnapshot(readConfig(readEnvironment(flags)), json)
     })
 }

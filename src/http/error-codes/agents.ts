@@ -10,6 +10,21 @@ export const AGENT_CODES = {
     means: 'The sleeping agent could not be started; the message contains the reason.',
     remedy: 'Read its log, then repair it.',
   },
+  NOT_LEADER: {
+    kinds: ['unavailable'],
+    means: 'This node of the cluster does not write, and no leader was found. Nothing was done.',
+    remedy: 'Repeat the request after `Retry-After`.',
+  },
+  LOG_UNAVAILABLE: {
+    kinds: ['unavailable'],
+    means: 'The log of the cluster does not answer. Nothing was done.',
+    remedy: 'Repeat the request after `Retry-After`.',
+  },
+  OUTCOME_UNKNOWN: {
+    kinds: ['unavailable'],
+    means: 'The log of the cluster did not answer in time, so the write may or may not take effect.',
+    remedy: 'Read the object before you repeat the request.',
+  },
   ROLLED_BACK: {
     kinds: ['internal'],
     means: 'The new version was not healthy; the previous one was restored.',

@@ -26,6 +26,7 @@ const REFUSED_BEFORE = {
     '400 POST /api/chat/attachments',
     '400 DELETE /api/memory',
     '401 POST /api/webhooks/agents/:id',
+    '503 POST /api/webhooks/email',
     '400 POST /api/browse/upload',
     '400 DELETE /api/browse/delete',
     '400 DELETE /api/browse/git-credentials',

@@ -136,4 +136,4 @@ test('cleanText takes linear time for texts that almost match', () => {
   }
   for (const part of ['a', '1 ', '1', '11 ', 'A1 ', 'a@', 'a.', '+1-', 'DE89 ', 'sk-1'])
     expect(seconds(part.repeat(200_000 / part.length))).toBeLessThan(3)
-}, 60_000)
+}, 300_000)
