@@ -167,7 +167,7 @@ class Node implements ClusterNode {
   }
 
   async saveSnapshot(): Promise<number> {
-    if (this.#role !== 'leader') throw refusal('Snapshots are stored by the leader.', 'NOT_LEADER')
+    if (this.#role !== 'leader') throw refusal('Snapshots are stored by the leader.', { code: 'NOT_LEADER' })
     this.#snapshot ??= saveSnapshot(this.#store, this.#file)
       .then(({ seq }) => {
         this.#snapshotSeq = seq
@@ -337,10 +337,10 @@ class Node implements ClusterNode {
   }
 
   #findRefusal(): AppError | null {
-    if (this.#role !== 'leader') return refusal('This node of the cluster does not write.', 'NOT_LEADER')
+    if (this.#role !== 'leader') return refusal('This node of the cluster does not write.', { code: 'NOT_LEADER' })
     const isHeld = performance.now() < this.#leaseEndsAtMs
     if (this.#mustStepDown || this.#isUncertain || !this.#isReachable || !isHeld) {
-      return refusal('The log of the cluster cannot be reached.', 'LOG_UNAVAILABLE')
+      return refusal('The log of the cluster cannot be reached.', { code: 'LOG_UNAVAILABLE' })
     }
     return null
   }
@@ -357,7 +357,7 @@ class Node implements ClusterNode {
     }
     if (outcome === 'taken') {
       this.#mustStepDown = true
-      throw refusal('Another node of the cluster writes now.', 'NOT_LEADER')
+      throw refusal('Another node of the cluster writes now.', { code: 'NOT_LEADER' })
     }
     this.#isUncertain = true
     // Without Retry-After, because the log may have stored the entry.
@@ -396,7 +396,7 @@ class Node implements ClusterNode {
 }
 
 /** Nothing was done, so the caller may try again. */
-function refusal(message: string, code: string): AppError {
+function refusal(message: string, { code }: { code: string }): AppError {
   return new AppError('unavailable', message, { code, retryAfter: RETRY_SECONDS })
 }
 
