@@ -7,16 +7,16 @@ export const TASK_CONTENT = 'hello from the model\n'
 
 const COMMAND = `printf '${TASK_CONTENT.replace('\n', '\\n')}' > ${TASK_FILE}`
 
+const PROGRAM = `text(await tools.exec_command({ cmd: ${JSON.stringify(COMMAND)} }))`
+
 /** How the model writes the file with each client's own tool. */
 const TOOLS: Readonly<Record<string, (folder: string) => Omit<ToolUse, 'name'>>> = {
   Write: (folder) => ({ arguments: { file_path: join(folder, TASK_FILE), content: TASK_CONTENT } }),
   exec_command: () => ({ arguments: { cmd: COMMAND } }),
   // Newer models of Codex write programs that call the tools.
-  exec: () => ({
-    arguments: {},
-    namespace: 'functions',
-    input: `text(await tools.exec_command({ cmd: ${JSON.stringify(COMMAND)} }))`,
-  }),
+  exec: () => ({ arguments: {}, namespace: 'functions', input: PROGRAM }),
+  // The same tool in Chat Completions.
+  functions__exec: () => ({ arguments: { input: PROGRAM } }),
 }
 
 /** A model that first uses the client's tool to write a file, and reports when it has the result. */

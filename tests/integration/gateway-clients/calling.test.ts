@@ -101,21 +101,22 @@ describe.each(VENDORS)('web/docs/calling.md over %s', (_name, dialects) => {
     },
     300_000,
   )
-})
 
-// `scripts/test-peers` installs Codex, unless the registry of npm cannot be reached.
-test.skipIf(!findCodingAgents())(
-  'Codex completes the task with its default model as well, whose tools differ',
-  async () => {
-    await using gateway = await openGateway(['responses'])
-    using desk = openDesk()
-    const { vendor } = gateway
-    vendor.answerWith(writeFileTask(desk.project, { thinking: 'The file is missing.' }))
-    const withoutModel = (code: string) => code.replace(/^model = .*\n/m, '')
-    const output = await runExamples(desk, 'Codex', gateway, withoutModel)
-    expect(vendor.refused).toEqual([])
-    expect(output).toContain('The file is written.')
-    expect(await Bun.file(join(desk.project, TASK_FILE)).text()).toBe(TASK_CONTENT)
-  },
-  300_000,
-)
+  // `scripts/test-peers` installs Codex, unless the registry of npm cannot be reached.
+  test.skipIf(!findCodingAgents())(
+    'Codex completes the task with its default model as well, whose tools differ',
+    async () => {
+      await using gateway = await openGateway(dialects)
+      using desk = openDesk()
+      const { vendor } = gateway
+      vendor.answerWith(writeFileTask(desk.project, { thinking: 'The file is missing.' }))
+      const withoutModel = (code: string) => code.replace(/^model = .*\n/m, '')
+      const output = await runExamples(desk, 'Codex', gateway, withoutModel)
+      expect(vendor.refused).toEqual([])
+      expect(output).toContain('The file is written.')
+      expect(await Bun.file(join(desk.project, TASK_FILE)).text()).toBe(TASK_CONTENT)
+      expect(vendor.calls.map(({ dialect }) => dialect)).toEqual(Array(2).fill(isNative ? 'responses' : 'chat'))
+    },
+    300_000,
+  )
+})

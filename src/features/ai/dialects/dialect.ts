@@ -16,6 +16,8 @@ export type AnswerContext = {
   model: string
   /** The caller's body, in the caller's dialect. */
   request: JsonObject
+  /** The body with the whole conversation, when a part of it was stored. */
+  sent?: JsonObject
   newId(prefix: string): string
   nowSeconds(): number
 }

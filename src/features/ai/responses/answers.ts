@@ -125,8 +125,14 @@ function withOwnFields(response: JsonObject, { request, kept }: Turn, id: string
   return { ...response, ...(kept && { id }), store, previous_response_id: previousId, instructions }
 }
 
-function toContext({ clock }: AnswerDeps, { request }: Turn, { model }: Served): AnswerContext {
-  return { model: model.id, request, newId, nowSeconds: () => Math.floor(clock.now().getTime() / 1000) }
+function toContext({ clock }: AnswerDeps, { request, sent }: Turn, { model }: Served): AnswerContext {
+  return {
+    model: model.id,
+    request,
+    sent: sent.body,
+    newId,
+    nowSeconds: () => Math.floor(clock.now().getTime() / 1000),
+  }
 }
 
 function withUsage(completion: JsonObject, { usage: { inputTokens, outputTokens } }: Completed): JsonObject {

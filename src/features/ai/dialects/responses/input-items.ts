@@ -3,6 +3,7 @@ import type { JsonObject } from '../dialect.ts'
 import { type ChatContent, toChatContent } from './content.ts'
 import { openContinuity } from './continuity.ts'
 import { arrayAt, isJsonObject, isSet, objectAt, parameterError, textAt } from './fields.ts'
+import { toChatName } from './listed-tools.ts'
 import { toCustomArguments } from './tools.ts'
 
 type ChatToolCall = { id: string; type: 'function'; function: { name: string; arguments: string } }
@@ -63,6 +64,8 @@ const READERS: Readonly<Record<string, ItemReader>> = {
     addCall(conversation, item, toCustomArguments(textAt(item.input, `${param}.input`)), param),
   function_call_output: addResult,
   custom_tool_call_output: addResult,
+  // Listed with the tools of the request.
+  additional_tools: () => undefined,
 }
 
 const ROLES: Readonly<Record<string, string>> = {
@@ -107,7 +110,7 @@ function addCall(conversation: Conversation, item: JsonObject, args: string, par
   const id = textAt(item.call_id, `${param}.call_id`)
   if (conversation.open.has(id)) throw itemError(`Duplicate function call ${id}.`)
   const ownName = textAt(item.name, `${param}.name`)
-  const name = isSet(item.namespace) ? `${textAt(item.namespace, `${param}.namespace`)}__${ownName}` : ownName
+  const name = toChatName(ownName, isSet(item.namespace) ? textAt(item.namespace, `${param}.namespace`) : null)
   const last = conversation.entries.at(-1)
   const isJoined = last?.message.role === 'assistant' && last.results.length === 0
   const entry = isJoined ? last : add(conversation, { role: 'assistant', content: null })

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../dialect.ts'
+import type { CalledTool } from './listed-tools.ts'
 import { fromCustomArguments } from './tools.ts'
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
@@ -10,15 +11,14 @@ export type MessagePart = TextPart | RefusalPart
 type Position = { id: string; outputIndex: number; status: ItemStatus }
 export type ReasoningItem = Position & { kind: 'reasoning'; text: string; sealed: string | null }
 export type MessageItem = Position & { kind: 'message'; parts: MessagePart[] }
-export type CallItem = Position & {
-  kind: 'call'
-  callId: string
-  name: string
-  args: string
-  isCustom: boolean
-  /** The extra content that the provider requires in the next request. */
-  extra: unknown
-}
+export type CallItem = Position &
+  CalledTool & {
+    kind: 'call'
+    callId: string
+    args: string
+    /** The extra content that the provider requires in the next request. */
+    extra: unknown
+  }
 /** An item of the output under construction. */
 export type OutputItem = ReasoningItem | MessageItem | CallItem
 
@@ -29,12 +29,11 @@ export function toItemObject(item: OutputItem): JsonObject {
   if (item.kind === 'message') {
     return { id, type: 'message', status, role: 'assistant', content: item.parts.map(toPartObject) }
   }
-  const { callId, name, args, isCustom } = item
-  if (isCustom) {
-    const input = status === 'in_progress' ? '' : fromCustomArguments(args)
-    return { id, type: 'custom_tool_call', status, call_id: callId, name, input }
-  }
-  return { id, type: 'function_call', status, call_id: callId, name, arguments: args }
+  const { callId, name, namespace, args, isCustom } = item
+  const call = { status, call_id: callId, name, ...(namespace !== null && { namespace }) }
+  if (!isCustom) return { id, type: 'function_call', ...call, arguments: args }
+  const input = status === 'in_progress' ? '' : fromCustomArguments(args)
+  return { id, type: 'custom_tool_call', ...call, input }
 }
 
 /** Returns a copy, because the part grows with the next chunk. */

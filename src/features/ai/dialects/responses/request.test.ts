@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { AppError } from '../../../../core/errors.ts'
 import type { JsonObject } from '../dialect.ts'
 import { isJsonObject } from './fields.ts'
+import { toChatName } from './listed-tools.ts'
 import { toChatRequest } from './request.ts'
 
 const ASK = { model: 'gpt-5', input: 'Say hello' }
@@ -210,6 +211,47 @@ test('toChatRequest leaves out built-in tools that clients always send, and name
     parallel_tool_calls: true,
   })
   expect(alone.body).toEqual({ model: 'gpt-5', messages: [{ role: 'user', content: 'Say hello' }] })
+})
+
+const EXEC = { type: 'custom', name: 'exec', description: 'Runs a program.' }
+const ADDED = {
+  type: 'additional_tools',
+  role: 'developer',
+  tools: [
+    { type: 'namespace', name: 'functions', description: 'Tools of this machine.', tools: [EXEC, LOOK_UP] },
+    { type: 'web_search' },
+  ],
+}
+
+test('toChatRequest expands the namespaces that the input adds, and calls their tools by both names', () => {
+  const call = { type: 'custom_tool_call', call_id: 'call_1', name: 'exec', namespace: 'functions', input: 'x' }
+  const result = { type: 'custom_tool_call_output', call_id: 'call_1', output: 'done' }
+  const { body, dropped } = toChatRequest({
+    ...ASK,
+    input: [ADDED, { role: 'user', content: 'Go' }, call, result],
+    tool_choice: { type: 'custom', name: 'exec', namespace: 'functions' },
+    reasoning: { context: 'all_turns' },
+  })
+  expect(dropped).toEqual(['web_search'])
+  expect(body).toMatchObject({
+    tools: [
+      { function: { name: 'functions__exec', description: 'Tools of this machine.\n\nRuns a program.' } },
+      { function: { name: `functions__${LOOK_UP.name}` } },
+    ],
+    tool_choice: { function: { name: 'functions__exec' } },
+    messages: [
+      { role: 'user', content: 'Go' },
+      { tool_calls: [{ function: { name: 'functions__exec' } }] },
+      { role: 'tool', content: 'done' },
+    ],
+  })
+})
+
+test('toChatName shortens long names to 64 characters, and they stay different', () => {
+  const long = (name: string) => toChatName(name, 'n'.repeat(60))
+  expect([long('first'), long('second')].map(({ length }) => length)).toEqual([64, 64])
+  expect(long('first')).not.toBe(long('second'))
+  expect(toChatName('x'.repeat(80), null)).toHaveLength(80)
 })
 
 describe('toChatRequest throws', () => {

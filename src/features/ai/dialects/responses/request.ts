@@ -110,15 +110,12 @@ function toVerbosity(text: unknown): unknown {
   return verbosity === 'medium' ? undefined : (verbosity ?? undefined)
 }
 
-/** The summary of the reasoning and its context change only what is shown or kept, except for the modes refused here. */
+/** The summary changes only what is shown. Of earlier reasoning a provider gets all that it wants back, whatever the context. */
 function toEffort(reasoning: unknown): unknown {
   if (!isSet(reasoning)) return undefined
-  const { effort, mode, context } = objectAt(reasoning, 'reasoning')
+  const { effort, mode } = objectAt(reasoning, 'reasoning')
   if (isSet(mode) && mode !== 'standard') {
     throw parameterError('reasoning.mode', 'unsupported_value', `'${String(mode)}' is not available for this model.`)
-  }
-  if (context === 'all_turns') {
-    throw parameterError('reasoning.context', 'unsupported_value', "'all_turns' is not available for this model.")
   }
   return effort ?? undefined
 }

@@ -42,6 +42,20 @@ function responseOf(events: readonly DialectEvent[]): JsonObject {
   return isJsonObject(response) ? response : {}
 }
 
+test('fromChatCompletion names the namespace of a tool that the conversation added', () => {
+  const namespace = { type: 'namespace', name: 'functions', tools: [PATCH, LOOK_UP] }
+  const sent = { ...REQUEST, tools: [], input: [{ type: 'additional_tools', role: 'developer', tools: [namespace] }] }
+  const calls = [callOf('call_1', 'functions__patch', '{"input":"x"}'), callOf('call_2', 'functions__look_up', '{}')]
+  const response = responsesTranslator.fromChatCompletion(completionOf({ content: null, tool_calls: calls }), {
+    ...contextOf(),
+    sent,
+  })
+  expect(response.output).toMatchObject([
+    { type: 'custom_tool_call', name: 'patch', namespace: 'functions', input: 'x' },
+    { type: 'function_call', name: 'look_up', namespace: 'functions', arguments: '{}' },
+  ])
+})
+
 const typesOf = (events: readonly DialectEvent[]) => events.map(({ event }) => event)
 
 test('fromChatCompletion returns a response with the defaults of the request', () => {

@@ -2,6 +2,7 @@ import type { AppError } from '../../../../core/errors.ts'
 import type { AnswerContext, DialectEvent, JsonObject, StreamTranslator } from '../dialect.ts'
 import { type CallDelta, readChatDelta } from './chat-delta.ts'
 import { sealContinuity } from './continuity.ts'
+import { type CalledTool, readCalledTools } from './listed-tools.ts'
 import {
   type CallItem,
   type ItemStatus,
@@ -13,7 +14,7 @@ import {
   toPartObject,
 } from './output-items.ts'
 import { type ResponseState, toResponseObject, toResponseUsage } from './response-object.ts'
-import { fromCustomArguments, namesOfCustomTools } from './tools.ts'
+import { fromCustomArguments } from './tools.ts'
 
 /** Translates the chunks of a chat completion to the events of a response. */
 export function createResponseStream(context: AnswerContext): StreamTranslator {
@@ -45,7 +46,7 @@ export function toFailure(response: JsonObject | null, sequence: number, error: 
 
 class ResponseStream implements StreamTranslator {
   readonly #context: AnswerContext
-  readonly #customTools: ReadonlySet<string>
+  readonly #tools: ReadonlyMap<string, CalledTool>
   readonly #state: ResponseState
   readonly #items: OutputItem[] = []
   /** Open tool calls by their index in the chat completion. Providers may interleave them, so they close at the end. */
@@ -59,7 +60,7 @@ class ResponseStream implements StreamTranslator {
 
   constructor(context: AnswerContext) {
     this.#context = context
-    this.#customTools = namesOfCustomTools(context.request)
+    this.#tools = readCalledTools(context.sent ?? context.request)
     this.#state = { id: context.newId('resp'), createdAt: context.nowSeconds(), status: 'in_progress' }
   }
 
@@ -245,13 +246,12 @@ class ResponseStream implements StreamTranslator {
 
   #openCall({ index, id, name }: CallDelta): CallItem {
     this.#closeGrowing('completed')
-    const isCustom = this.#customTools.has(name)
-    const item = this.#open<CallItem>(isCustom ? 'ctc' : 'fc', {
+    const tool = this.#tools.get(name) ?? { name, namespace: null, isCustom: false }
+    const item = this.#open<CallItem>(tool.isCustom ? 'ctc' : 'fc', {
       kind: 'call',
       callId: id || this.#context.newId('call'),
-      name,
+      ...tool,
       args: '',
-      isCustom,
       extra: undefined,
     })
     const taken = index === null ? undefined : this.#calls.get(index)

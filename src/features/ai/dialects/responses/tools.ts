@@ -1,5 +1,6 @@
 import type { JsonObject } from '../dialect.ts'
 import { arrayAt, isJsonObject, isSet, objectAt, parameterError, textAt, withoutUndefined } from './fields.ts'
+import { type ListedTool, listTools, toChatName } from './listed-tools.ts'
 
 /** The parts of a chat request that concern tools, and the types of the built-in tools that were left out. */
 export type ChatTools = { fields: JsonObject; dropped: readonly string[] }
@@ -22,19 +23,19 @@ const CUSTOM_INPUT = 'input'
  * @throws AppError `invalid` for other built-in tools, and for a choice among tools that are not listed.
  */
 export function toChatTools(request: JsonObject): ChatTools {
-  const listed = isSet(request.tools) ? arrayAt(request.tools, 'tools') : []
-  const tools: JsonObject[] = []
+  // A tool that the input adds later replaces an earlier one of its name.
+  const tools = new Map<string, JsonObject>()
   const dropped = new Set<string>()
-  for (const [index, tool] of listed.entries()) {
-    const param = `tools[${index}]`
-    const read = objectAt(tool, param)
-    const type = textAt(read.type, `${param}.type`)
-    if (DROPPED_TYPES.has(type)) dropped.add(type)
-    else tools.push(toChatTool(read, type, param))
+  for (const listed of listTools(request)) {
+    if (DROPPED_TYPES.has(listed.type)) dropped.add(listed.type)
+    else {
+      const tool = toChatTool(listed)
+      tools.set(tool.function.name, tool)
+    }
   }
-  const choice = toChatChoice(request.tool_choice, tools.map(nameOfChatTool))
+  const choice = toChatChoice(request.tool_choice, [...tools.keys()])
   const allowed = choice.allowed
-  const kept = allowed ? tools.filter((tool) => allowed.has(nameOfChatTool(tool))) : tools
+  const kept = [...tools].flatMap(([name, tool]) => (!allowed || allowed.has(name) ? [tool] : []))
   const parallel = request.parallel_tool_calls
   if (kept.length === 0) return { fields: {}, dropped: [...dropped] }
   const fields = withoutUndefined({
@@ -43,12 +44,6 @@ export function toChatTools(request: JsonObject): ChatTools {
     parallel_tool_calls: isSet(parallel) ? parallel : undefined,
   })
   return { fields, dropped: [...dropped] }
-}
-
-/** Returns the names of the request's custom tools, whose calls are answered as `custom_tool_call`. */
-export function namesOfCustomTools({ tools }: JsonObject): ReadonlySet<string> {
-  const listed = Array.isArray(tools) ? tools.filter(isJsonObject) : []
-  return new Set(listed.flatMap(({ type, name }) => (type === 'custom' && typeof name === 'string' ? [name] : [])))
 }
 
 /** Returns the arguments of the function that replaces a custom tool. */
@@ -67,7 +62,9 @@ export function fromCustomArguments(json: string): string {
   return json
 }
 
-function toChatTool(tool: JsonObject, type: string, param: string): JsonObject {
+type ChatTool = { type: 'function'; function: { name: string } & JsonObject }
+
+function toChatTool({ tool, type, namespace, param }: ListedTool): ChatTool {
   if (type !== 'function' && type !== 'custom') {
     throw parameterError(
       `${param}.type`,
@@ -76,27 +73,23 @@ function toChatTool(tool: JsonObject, type: string, param: string): JsonObject {
     )
   }
   requireDirectCalls(tool, param)
-  const name = textAt(tool.name, `${param}.name`)
-  return {
-    type: 'function',
-    function: type === 'custom' ? toCustomFunction(tool, name, param) : toFunction(tool, name),
-  }
+  const name = toChatName(textAt(tool.name, `${param}.name`), namespace)
+  const described = type === 'custom' ? toCustomFunction(tool, param) : toFunction(tool)
+  return { type: 'function', function: { name, ...described } }
 }
 
-function toFunction(tool: JsonObject, name: string): JsonObject {
+function toFunction(tool: JsonObject): JsonObject {
   return withoutUndefined({
-    name,
     description: tool.description ?? undefined,
     parameters: tool.parameters ?? undefined,
     strict: tool.strict === true ? true : undefined,
   })
 }
 
-function toCustomFunction(tool: JsonObject, name: string, param: string): JsonObject {
+function toCustomFunction(tool: JsonObject, param: string): JsonObject {
   const grammar = toGrammar(tool.format, `${param}.format`)
   const description = typeof tool.description === 'string' ? tool.description : ''
   return {
-    name,
     description: [description, grammar].filter((text) => text !== '').join('\n\n'),
     parameters: {
       type: 'object',
@@ -132,14 +125,10 @@ function requireDirectCalls(tool: JsonObject, param: string): void {
   throw parameterError(`${param}.${field}`, 'unsupported_parameter', message)
 }
 
-function nameOfChatTool(tool: JsonObject): unknown {
-  return isJsonObject(tool.function) ? tool.function.name : undefined
-}
-
 /** `allowed`: the names of the tools that the choice leaves, or null for all. */
-type ChatChoice = { value: unknown; allowed: ReadonlySet<unknown> | null }
+type ChatChoice = { value: unknown; allowed: ReadonlySet<string> | null }
 
-function toChatChoice(choice: unknown, names: readonly unknown[]): ChatChoice {
+function toChatChoice(choice: unknown, names: readonly string[]): ChatChoice {
   if (!isSet(choice)) return { value: undefined, allowed: null }
   if (choice === 'none' || choice === 'auto') return { value: choice, allowed: null }
   if (choice === 'required') {
@@ -155,7 +144,7 @@ function toChatChoice(choice: unknown, names: readonly unknown[]): ChatChoice {
 const NO_TOOLS = "'tool_choice' requires a tool, but none of the listed ones is available for this model."
 
 /** Lists only the allowed tools, which has the same effect. */
-function toAllowedTools(choice: JsonObject, names: readonly unknown[]): ChatChoice {
+function toAllowedTools(choice: JsonObject, names: readonly string[]): ChatChoice {
   const { mode } = choice
   if (mode !== 'auto' && mode !== 'required') {
     throw parameterError('tool_choice.mode', 'invalid_value', "'tool_choice.mode' must be 'auto' or 'required'.")
@@ -169,7 +158,7 @@ function toAllowedTools(choice: JsonObject, names: readonly unknown[]): ChatChoi
   return { value: mode, allowed: new Set(allowed) }
 }
 
-function nameOfChosen({ type, name }: JsonObject, param: string, names: readonly unknown[]): string {
+function nameOfChosen({ type, name, namespace }: JsonObject, param: string, names: readonly string[]): string {
   if (type !== 'function' && type !== 'custom') {
     throw parameterError(
       param,
@@ -177,7 +166,8 @@ function nameOfChosen({ type, name }: JsonObject, param: string, names: readonly
       `Tools of type '${String(type)}' are not available for this model.`,
     )
   }
-  const chosen = textAt(name, `${param}.name`)
+  const space = isSet(namespace) ? textAt(namespace, `${param}.namespace`) : null
+  const chosen = toChatName(textAt(name, `${param}.name`), space)
   if (!names.includes(chosen))
     throw parameterError(param, 'invalid_value', `Tool choice '${chosen}' not found in 'tools'.`)
   return chosen
