@@ -45,7 +45,7 @@ const EXAMPLE_INTRODUCTION = `# Settings of Stead. Copy this file to <DATA_DIR>/
 
 /** Text after the table of a group, for settings with free names. */
 const NAMED_SETTINGS: Readonly<Record<string, string>> = {
-  Models: `Any server with an OpenAI-compatible API is a provider with up to four settings: \`PROVIDER_<NAME>_BASE_URL\` (such as \`http://10.0.0.5:8000/v1\`), \`PROVIDER_<NAME>_API_KEY\` * (one key, or several as \`key*weight,key*weight\`), \`PROVIDER_<NAME>_LABEL\` (its display name) and \`PROVIDER_<NAME>_DIALECT\` (the APIs it serves, separated by commas: \`chat\`, the default, \`messages\` and \`responses\`). \`PROVIDER_MY_LAB_BASE_URL\` offers the models that the server lists at \`/models\` as \`my-lab/<model>\`. SIGHUP applies them. See [Models and API keys](models.md#providers).
+  Models: `Any server with an OpenAI-compatible API is a provider with up to four settings: \`PROVIDER_<NAME>_BASE_URL\` (such as \`http://10.0.0.5:8000/v1\`), \`PROVIDER_<NAME>_API_KEY\` * (one key, or several as \`key*weight,key*weight\`), \`PROVIDER_<NAME>_LABEL\` (its display name) and \`PROVIDER_<NAME>_DIALECT\` (the APIs it serves, separated by commas: \`chat\`, the default, \`messages\` and \`responses\`). The key is sent as a bearer, for \`messages\` as \`x-api-key\`. \`PROVIDER_MY_LAB_BASE_URL\` offers the models that the server lists at \`/models\` as \`my-lab/<model>\`. SIGHUP applies them. See [Models and API keys](models.md#providers).
 `,
   'Rate limits': `The values are requests per minute and caller.
 `,

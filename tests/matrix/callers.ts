@@ -101,7 +101,11 @@ export const GUARDS: Readonly<Record<string, (caller: Caller, method: string) =>
     if (proof === 'key' || proof === 'agent token') return null
     // The internal key speaks for a plan only when its headers name one.
     if (proof === 'internal key') return 402
-    return proof === 'reading key' || proof === 'wrong bearer' ? 403 : 401
+    return proof === 'reading key' ? 403 : 401
+  },
+  'bearer-without-plan': ({ proof }) => {
+    if (proof === 'key' || proof === 'agent token' || proof === 'internal key') return null
+    return proof === 'reading key' ? 403 : 401
   },
   'agent-token': ({ proof }) => (proof === 'agent token' ? null : 401),
   'any-bearer': ({ proof }) => {

@@ -90,7 +90,7 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
   const get = async <T>(path: string, signal: AbortSignal, read: (response: Response) => Promise<T>): Promise<T> => {
     const deadline = createDeadline(options.timeoutMs, signal)
     try {
-      const init = { headers: { ...headers, ...listHeaders(options) }, signal: deadline.signal }
+      const init = { headers: toListHeaders(options), signal: deadline.signal }
       return await read(await deps.fetch(`${options.baseUrl}${path}`, init))
     } catch (error) {
       throw toProviderError(options.id, error, deadline)
@@ -135,24 +135,23 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
   }
 }
 
-/** Anthropic accepts a bearer token for chat completions only; its model list requires other headers. */
-function listHeaders({ id, apiKey }: ProviderOptions): Record<string, string> {
-  return id === 'anthropic' && apiKey ? { 'x-api-key': apiKey, 'anthropic-version': ANTHROPIC_VERSION } : {}
+/** Anthropic accepts a bearer token for chat completions only; its model list takes the headers of Messages. */
+function toListHeaders(options: ProviderOptions): Record<string, string> {
+  const { id, dialects = dialectsOf(id) } = options
+  const isMessagesOnly = dialects.every((dialect) => dialect === 'messages')
+  return id === 'anthropic' || isMessagesOnly ? toMessagesHeaders(options) : toHeaders(options)
 }
 
 function toHeaders({ apiKey }: ProviderOptions): Record<string, string> {
   return { 'content-type': 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }) }
 }
 
-/** Anthropic takes a bearer for an OAuth token. Other servers with Messages want the key in either header. */
+/** Servers of Messages take the key in `x-api-key`, as Anthropic does, which takes a bearer for an OAuth token. */
 function toMessagesHeaders(options: ProviderOptions): Record<string, string> {
   const { id, apiKey } = options
-  const headers = toHeaders(options)
-  const key = apiKey ? { 'x-api-key': apiKey } : {}
   const version = { 'anthropic-version': ANTHROPIC_VERSION }
-  if (id === 'openrouter') return { ...headers, ...version }
-  if (id !== 'anthropic') return { ...headers, ...version, ...key }
-  return { 'content-type': 'application/json', ...version, ...key }
+  if (id === 'openrouter') return { ...toHeaders(options), ...version }
+  return { 'content-type': 'application/json', ...version, ...(apiKey && { 'x-api-key': apiKey }) }
 }
 
 async function requireStream(provider: string, { headers, body }: Response): Promise<ReadableStream<Uint8Array>> {

@@ -5,7 +5,7 @@ import type { CompletionChunk, Dialect } from './provider.ts'
 const request = (dialect: Dialect) => ({ dialect, body: { model: 'm' }, json: '{"model":"m"}' })
 
 /** Starts a provider that answers every request with `body`; `requests` are those it got. */
-function startProviderWith(body: string, type = 'application/json', id = 'anthropic') {
+function startProviderWith(body: string, type = 'application/json', id = 'anthropic', dialects?: readonly Dialect[]) {
   const requests: { path: string; headers: Headers }[] = []
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -15,7 +15,7 @@ function startProviderWith(body: string, type = 'application/json', id = 'anthro
       return new Response(body, { headers: { 'content-type': type } })
     },
   })
-  const options = { id, baseUrl: `http://127.0.0.1:${server.port}/v1`, apiKey: 'k', timeoutMs: 10_000 }
+  const options = { id, baseUrl: `http://127.0.0.1:${server.port}/v1`, apiKey: 'k', dialects, timeoutMs: 10_000 }
   return {
     requests,
     provider: createHttpProvider(options, { fetch }),
@@ -71,6 +71,19 @@ test('complete counts cached and written tokens as input when a Messages answer 
   ])
   expect(sent?.headers.get('anthropic-version')).toBe('2023-06-01')
   expect(sent?.headers.get('anthropic-beta')).toBe(headers['anthropic-beta'])
+})
+
+test.each([
+  ['anthropic', undefined, { messages: ['k', null], models: ['k', null] }],
+  ['lab', ['messages'], { messages: ['k', null], models: ['k', null] }],
+  ['lab', ['chat', 'messages'], { messages: ['k', null], models: [null, 'Bearer k'] }],
+  ['openrouter', undefined, { messages: [null, 'Bearer k'], models: [null, 'Bearer k'] }],
+] as const)('%s of the dialects %j gets its key in one header', async (id, dialects, expected) => {
+  await using test = startProviderWith('{"data":[]}', 'application/json', id, dialects)
+  await test.provider.complete(request('messages'), AbortSignal.timeout(10_000)).catch(() => null)
+  await test.provider.listModels(AbortSignal.timeout(10_000))
+  const keys = test.requests.map(({ headers }) => [headers.get('x-api-key'), headers.get('authorization')])
+  expect(keys).toEqual([[...expected.messages], [...expected.models]])
 })
 
 const MESSAGE_EVENTS = [

@@ -99,12 +99,12 @@ function toHeaders({ headers }: IncomingMessage): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
 }
 
+/** Anthropic takes a bearer for the token of another sign-in, so it refuses a key that comes in both headers. */
 function requireKey(headers: Readonly<Record<string, string>>): void {
-  const given = [headers['x-api-key'], headers.authorization?.replace(/^Bearer /, '')].filter(
-    (key) => key !== undefined,
-  )
-  const isKnown = given.length > 0 && given.every((key) => key === VENDOR_KEY)
-  if (!isKnown) throw new VendorRefusal(401, 'Incorrect API key provided.', 'invalid_api_key')
+  const { 'x-api-key': apiKey, authorization } = headers
+  const given = apiKey ?? authorization?.replace(/^Bearer /, '')
+  const isOne = apiKey === undefined || authorization === undefined
+  if (given !== VENDOR_KEY || !isOne) throw new VendorRefusal(401, 'Incorrect API key provided.', 'invalid_api_key')
 }
 
 function requireModel(models: readonly string[], model: string): void {

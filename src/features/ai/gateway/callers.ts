@@ -53,6 +53,8 @@ export type CallerFinder = {
   requireBearer(header: Headers, address: string | null): Caller
   /** Returns the caller without requiring a plan, for routes that cost nothing. */
   identify(header: Headers, address: string | null): Caller
+  /** As `requireBearer`, without requiring a plan. */
+  identifyBearer(header: Headers, address: string | null): Caller
   /** Returns the id of the agent that owns the token, without requiring a plan. */
   requireAgentToken(header: Headers): string
   /** Returns the caller for a signed-in user. @throws AppError `payment_required` with neither a plan nor own provider keys. */
@@ -117,6 +119,20 @@ export function identifyCaller(callers: CallerFinder) {
   )
 }
 
+/** Guard of `/v1/*` routes that need a caller but no plan: sets `c.var.caller`. */
+export function identifyBearer(callers: CallerFinder) {
+  return describeMiddleware(
+    createMiddleware<CallerEnv>((c, next) => {
+      enter(
+        c,
+        callers.identifyBearer((name) => c.req.header(name), c.env.address),
+      )
+      return next()
+    }),
+    { guard: 'bearer-without-plan' },
+  )
+}
+
 function enter(c: Context<CallerEnv>, caller: Caller): void {
   const tags = c.req.header('x-stead-tags')
   const cacheSeconds = findCacheSeconds(c.req.header('x-stead-cache'), caller)
@@ -160,15 +176,8 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
   const findByAgentToken = (token: string): Found | null => {
     const agent = findAgent(sha256(token))
     if (!agent) return null
-    const { agentId, logBodies } = agent
-    deps.touchAgent(agentId)
-    const aiProvider = toProviderId(agent.aiProvider)
-    const guard = findGuard(agent.guardrails)
-    // An agent without an owner belongs to the operator and has no plan limit.
-    if (!agent.user) return { userId: 'operator', agentId, planned: PLANS.network, key: null, aiProvider, guard }
-    if (agent.user.disabledAt) throw accountDisabled()
-    const user = toSignedInUser(agent.user, deps.rules)
-    return { userId: user.id, agentId, planned: planOfUser(deps.db, user), key: null, aiProvider, guard, logBodies }
+    deps.touchAgent(agent.agentId)
+    return { ...toAgentCaller(deps, agent), guard: findGuard(agent.guardrails) }
   }
   const findByToken = (token: string | null, address: string | null): Found | null => {
     if (token?.startsWith(AGENT_TOKEN_PREFIX)) return findByAgentToken(token)
@@ -213,14 +222,19 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
       const header = acceptApiKey(given)
       const known = findByToken(bearerOf(header), address)
       if (known) return requirePlanOrOwnKeys(known)
-      requireServiceBearer(header, deps.internalApiKey)
+      requireGatewayBearer(header, deps.internalApiKey)
       return requirePlanOrOwnKeys(findByHeaders(header, deps))
     },
     identify(header, address) {
       const known = findByToken(bearerOf(header), address)
       if (!known) requireServiceBearer(header, deps.internalApiKey)
-      const { planned, ...caller } = known ?? findKnown(header) ?? findByHeaders(header, deps)
-      return { ...caller, plan: planned instanceof AppError ? NO_PLAN : planned }
+      return toUnplanned(known ?? findKnown(header) ?? findByHeaders(header, deps))
+    },
+    identifyBearer(given, address) {
+      const header = acceptApiKey(given)
+      const known = findByToken(bearerOf(header), address)
+      if (!known) requireGatewayBearer(header, deps.internalApiKey)
+      return toUnplanned(known ?? findKnown(header) ?? findByHeaders(header, deps))
     },
     requireAgentToken(header) {
       const token = bearerOf(header)
@@ -233,6 +247,19 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
   }
 }
 
+/** @throws AppError `forbidden` ACCOUNT_DISABLED. */
+function toAgentCaller(
+  { db, rules }: Pick<CallerDeps, 'db' | 'rules'>,
+  { agentId, logBodies, user: owner, ...agent }: NonNullable<ReturnType<ReturnType<typeof createAgentFinder>>>,
+): Found {
+  const aiProvider = toProviderId(agent.aiProvider)
+  // An agent without an owner belongs to the operator and has no plan limit.
+  if (!owner) return { userId: 'operator', agentId, planned: PLANS.network, key: null, aiProvider }
+  if (owner.disabledAt) throw accountDisabled()
+  const user = toSignedInUser(owner, rules)
+  return { userId: user.id, agentId, planned: planOfUser(db, user), key: null, aiProvider, logBodies }
+}
+
 function toDirect(db: Db, user: SignedInUser): Found {
   return { userId: user.id, agentId: DIRECT, planned: planOfUser(db, user), key: null, aiProvider: null }
 }
@@ -243,6 +270,10 @@ function accountDisabled(): AppError {
 
 /** A caller with a plan, or with the error that explains why there is none. */
 type Found = Omit<Caller, 'plan'> & { planned: Plan | AppError }
+
+function toUnplanned({ planned, ...caller }: Found): Caller {
+  return { ...caller, plan: planned instanceof AppError ? NO_PLAN : planned }
+}
 
 function findByHeaders(header: Headers, { db, rules }: Pick<CallerDeps, 'db' | 'rules'>): Found {
   const userId = header('x-user-id') ?? 'anonymous'
@@ -280,6 +311,12 @@ function requireServiceBearer(header: Headers, internalApiKey: string | undefine
     throw new AppError('unauthenticated', 'Unauthorized')
   }
   requireKey(token, internalApiKey)
+}
+
+/** SDKs send a key here, so every bearer except the internal key is a wrong key. */
+function requireGatewayBearer(header: Headers, internalApiKey: string | undefined): void {
+  const isService = internalApiKey !== undefined && isSameSecret(bearerOf(header) ?? '', internalApiKey)
+  if (!isService) throw new AppError('unauthenticated', 'Unauthorized')
 }
 
 function bearerOf(header: Headers): string | null {

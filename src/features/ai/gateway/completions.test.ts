@@ -124,29 +124,26 @@ test.each([
   expect(test.provider.chats).toEqual([])
 })
 
-test.each(['/v1/models', PATH])(
-  '%s: 401 without a token or with a wrong one, 403 for a wrong internal key',
-  async (path) => {
-    await using test = await aiPlatform()
-    const statusOf = async (headers: Record<string, string>) => {
-      const init = path === PATH ? json('POST', HELLO, headers) : { headers }
-      const response = await test.backend.request(path, init)
-      expect(await response.json()).toEqual({
-        error: { message: expect.any(String), type: expect.any(String), code: null, param: null },
-      })
-      return response.status
-    }
-    const identity = {
-      'x-user-plan': 'network',
-      'x-billing-subscription-id': 'sub_1',
-      'x-user-email': 'root@example.com',
-    }
-    for (const headers of [{}, identity, bearer('sk_wrong'), bearer('agt_wrong'), { authorization: 'Basic abc' }])
-      expect(await statusOf(headers)).toBe(401)
-    expect(await statusOf({ ...bearer('wrong'), ...identity })).toBe(403)
-    expect(test.provider.chats).toEqual([])
-  },
-)
+test.each(['/v1/models', PATH])('%s: 401 without a token and with a wrong one', async (path) => {
+  await using test = await aiPlatform()
+  const statusOf = async (headers: Record<string, string>) => {
+    const init = path === PATH ? json('POST', HELLO, headers) : { headers }
+    const response = await test.backend.request(path, init)
+    expect(await response.json()).toEqual({
+      error: { message: expect.any(String), type: expect.any(String), code: null, param: null },
+    })
+    return response.status
+  }
+  const identity = {
+    'x-user-plan': 'network',
+    'x-billing-subscription-id': 'sub_1',
+    'x-user-email': 'root@example.com',
+  }
+  const wrong = ['sk_wrong', 'agt_wrong', 'wrong'].map((token) => ({ ...bearer(token), ...identity }))
+  for (const headers of [{}, identity, ...wrong, { authorization: 'Basic abc' }, { 'x-api-key': 'wrong' }])
+    expect(await statusOf(headers)).toBe(401)
+  expect(test.provider.chats).toEqual([])
+})
 
 test('POST /v1/chat/completions: problems of plan, model and quota are 402, 403 and 429 for a key, and 429 for an agent', async () => {
   await using test = await aiPlatform()

@@ -258,7 +258,7 @@ test('PATCH /api/keys/:id: 200; a new limit counts with the next call, null take
 test.each([
   ['agt_wrong', '/v1/tools', 401],
   ['sk_wrong', '/v1/models', 401],
-  ['wrong', '/v1/models', 403],
+  ['wrong', '/v1/models', 401],
 ])('GET /v1/*: 429 after 60 requests with the bearer %s from one /64', async (token, path, status) => {
   const { api, agent } = await agentOwner()
   const from = (address: string, headers: Record<string, string>) =>

@@ -9,7 +9,7 @@ import { validate } from '../../../http/validate.ts'
 import { responsesTranslator } from '../dialects/responses/responses.ts'
 import { setCompletedHeaders, setServedHeaders } from '../gateway/answers.ts'
 import { type CachedDeps, completeOrRepeat, streamOrRepeat } from '../gateway/cached-completions.ts'
-import { type CallerEnv, type CallerFinder, identifyCaller, limitCaller, requireCaller } from '../gateway/callers.ts'
+import { type CallerEnv, type CallerFinder, identifyBearer, limitCaller, requireCaller } from '../gateway/callers.ts'
 import { answerOpenAiError, toModelRequest } from '../gateway/openai-backend.ts'
 import { requirePlainControlKeys } from '../gateway/request-body.ts'
 import { toResponseEvents, toResponseJson } from './answers.ts'
@@ -102,7 +102,7 @@ export function responsesBackend(deps: ResponsesBackendDeps) {
 /** Reads and deletes stored responses, which costs nothing. */
 function storedRoutes(deps: ResponsesBackendDeps, limit: ReturnType<typeof limitCaller>) {
   const app = new Hono<CallerEnv>()
-  const caller = identifyCaller(deps.callers)
+  const caller = identifyBearer(deps.callers)
 
   app.get(
     '/v1/responses/:id',
