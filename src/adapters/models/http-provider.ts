@@ -5,7 +5,7 @@ import { readEvents } from '../egress/answers/read-events.ts'
 import { readJson, readText } from '../egress/answers/read-text.ts'
 import { TooMuch } from '../egress/body.ts'
 import { isUnsent } from '../egress/unsent.ts'
-import { chatWire, toEmbedding, toListedModels } from './answers.ts'
+import { chatWire, ReportedTokens, toEmbedding, toListedModels } from './answers.ts'
 import { messagesWire } from './messages-wire.ts'
 import {
   type AiProvider,
@@ -43,6 +43,12 @@ const MODELS: Limits = { maxBytes: 8 * MEBIBYTE, maxValues: 300_000 }
 const STREAM = { maxBytes: 64 * MEBIBYTE, maxEventCharacters: 16 * MEBIBYTE }
 /** Ends a stream that only sends keep-alive events. */
 const MAX_STREAM_MS = 60 * 60_000
+/** Counting is quick, and there is a local count for a provider that hangs. */
+const MAX_COUNT_MS = 10_000
+const COUNT: Limits = { maxBytes: MEBIBYTE, maxValues: 1000 }
+const CountResponse = z.object({ input_tokens: ReportedTokens })
+/** Statuses of servers without an endpoint. */
+const NO_ENDPOINT = new Set([404, 405, 501])
 const ErrorResponse = z.object({ error: z.object({ message: z.string() }) })
 
 const WIRES: Readonly<Record<Dialect, WireFormat>> = {
@@ -60,15 +66,10 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
   const post = (path: string, request: ProviderRequest | CompletionRequest, signal: AbortSignal) =>
     deps.fetch(`${options.baseUrl}${path}`, {
       method: 'POST',
-      headers: headersFor(request),
+      headers: toRequestHeaders(request, headers, messagesHeaders),
       body: request.json,
       signal,
     })
-  const headersFor = (request: ProviderRequest | CompletionRequest) => {
-    if (!('dialect' in request)) return headers
-    const own = request.dialect === 'messages' ? messagesHeaders : headers
-    return request.headers ? { ...own, ...request.headers } : own
-  }
   const postWhole = async <T>(
     path: string,
     request: ProviderRequest | CompletionRequest,
@@ -87,17 +88,11 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
       deadline.clear()
     }
   }
-  const get = async <T>(path: string, signal: AbortSignal, read: (response: Response) => Promise<T>): Promise<T> => {
-    const deadline = createDeadline(options.timeoutMs, signal)
-    try {
-      const init = { headers: toListHeaders(options), signal: deadline.signal }
-      return await read(await deps.fetch(`${options.baseUrl}${path}`, init))
-    } catch (error) {
-      throw toProviderError(options.id, error, deadline)
-    } finally {
-      deadline.clear()
-    }
-  }
+  const get = <T>(path: string, signal: AbortSignal, read: (response: Response) => Promise<T>): Promise<T> =>
+    untilDeadline(options, signal, async (within) => {
+      const init = { headers: toListHeaders(options), signal: within }
+      return read(await deps.fetch(`${options.baseUrl}${path}`, init))
+    })
 
   return {
     id: options.id,
@@ -105,6 +100,14 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
     complete(request, signal) {
       const { path, toCompletion } = WIRES[request.dialect]
       return postWhole(path, request, signal, { ...COMPLETION, read: (json) => toCompletion(options.id, json) })
+    },
+    async countTokens(request, signal) {
+      const { countPath: path } = WIRES[request.dialect]
+      if (path === undefined) return null
+      const { id, timeoutMs } = options
+      return untilDeadline({ id, timeoutMs: Math.min(timeoutMs, MAX_COUNT_MS) }, signal, async (within) =>
+        readCount(id, await post(path, request, within)),
+      )
     },
     embed: (request, signal) =>
       postWhole('/embeddings', request, signal, { ...EMBEDDING, read: (json) => toEmbedding(options.id, json) }),
@@ -135,11 +138,47 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
   }
 }
 
+/** @throws ProviderError `timeout` when `ask` takes longer than `timeoutMs`. */
+async function untilDeadline<T>(
+  { id, timeoutMs }: Pick<ProviderOptions, 'id' | 'timeoutMs'>,
+  signal: AbortSignal,
+  ask: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const deadline = createDeadline(timeoutMs, signal)
+  try {
+    return await ask(deadline.signal)
+  } catch (error) {
+    throw toProviderError(id, error, deadline)
+  } finally {
+    deadline.clear()
+  }
+}
+
+/** @returns null when the server has no such endpoint. */
+async function readCount(provider: string, response: Response): Promise<number | null> {
+  if (NO_ENDPOINT.has(response.status)) {
+    await response.body?.cancel()
+    return null
+  }
+  if (!response.ok) throw await refusal(provider, response)
+  return CountResponse.parse(JSON.parse(await readText(response, COUNT.maxBytes, COUNT.maxValues))).input_tokens
+}
+
 /** Anthropic accepts a bearer token for chat completions only; its model list takes the headers of Messages. */
 function toListHeaders(options: ProviderOptions): Record<string, string> {
   const { id, dialects = dialectsOf(id) } = options
   const isMessagesOnly = dialects.every((dialect) => dialect === 'messages')
   return id === 'anthropic' || isMessagesOnly ? toMessagesHeaders(options) : toHeaders(options)
+}
+
+function toRequestHeaders(
+  request: ProviderRequest | CompletionRequest,
+  headers: Record<string, string>,
+  messagesHeaders: Record<string, string>,
+): Record<string, string> {
+  if (!('dialect' in request)) return headers
+  const own = request.dialect === 'messages' ? messagesHeaders : headers
+  return request.headers ? { ...own, ...request.headers } : own
 }
 
 function toHeaders({ apiKey }: ProviderOptions): Record<string, string> {

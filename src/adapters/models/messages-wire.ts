@@ -39,6 +39,7 @@ const StreamEvent = z.object({
 /** Anthropic's Messages as providers send them. */
 export const messagesWire: WireFormat = {
   path: '/messages',
+  countPath: '/messages/count_tokens',
   toCompletion(provider, json) {
     const answer: unknown = JSON.parse(json)
     const parsed = Message.safeParse(answer)

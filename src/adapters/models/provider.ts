@@ -109,6 +109,8 @@ export type AiProvider = {
   complete(request: CompletionRequest, signal: AbortSignal): Promise<Completion>
   /** Resolves after the first chunk; the iteration throws when the stream is cut off. */
   stream(request: CompletionRequest, signal: AbortSignal): Promise<AsyncIterable<CompletionChunk>>
+  /** Counts the input tokens of a request at no cost. Returns null when the provider has no count for the dialect. */
+  countTokens?(request: CompletionRequest, signal: AbortSignal): Promise<number | null>
   embed(request: ProviderRequest, signal: AbortSignal): Promise<Embedding>
   listModels(signal: AbortSignal): Promise<ListedProviderModel[]>
   /** Validates the key at no cost. @throws ProviderError `credentials` for a rejected key. */

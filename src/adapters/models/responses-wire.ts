@@ -39,6 +39,7 @@ const LAST_EVENTS = new Set(['response.completed', 'response.incomplete'])
 /** OpenAI's Responses as providers send them. */
 export const responsesWire: WireFormat = {
   path: '/responses',
+  countPath: '/responses/input_tokens',
   toCompletion(provider, json) {
     const answer: unknown = JSON.parse(json)
     const parsed = Response.safeParse(answer)

@@ -60,6 +60,8 @@ export function distributeOverKeys(
     ...first.provider,
     complete: (request, signal) => withKey((provider) => provider.complete(request, signal)),
     stream: (request, signal) => withKey((provider) => provider.stream(request, signal)),
+    countTokens: (request, signal) =>
+      withKey(async (provider) => (await provider.countTokens?.(request, signal)) ?? null),
     embed: (request, signal) => withKey((provider) => provider.embed(request, signal)),
     listModels: (signal) => withKey((provider) => provider.listModels(signal)),
     async tryKey(signal) {

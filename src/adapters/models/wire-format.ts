@@ -6,6 +6,8 @@ export type WireEvent = { event?: string | undefined; data: string }
 /** The path of a dialect below a provider's base URL, and the parsers of its answers. */
 export type WireFormat = {
   path: string
+  /** The path of the dialect's own token count, if it has one; the answer contains `input_tokens`. */
+  countPath?: string
   /** @throws ProviderError `broken`, SyntaxError. */
   toCompletion(provider: string, json: string): Completion
   /**

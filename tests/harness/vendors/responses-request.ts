@@ -163,6 +163,18 @@ const Body = z.strictObject({
   safety_identifier: z.string().nullish(),
 })
 
+const CountBody = Body.pick({
+  ...{ model: true, input: true, instructions: true, tools: true, tool_choice: true, parallel_tool_calls: true },
+  ...{ reasoning: true, text: true, truncation: true, previous_response_id: true },
+})
+
+/** Validates a request to count tokens, which takes fewer fields. */
+export function readInputCount(json: unknown): z.infer<typeof CountBody> {
+  return parseStrictly(CountBody, json, ({ path, message, unknown }) =>
+    unknown === null ? `Invalid value for '${path}': ${message}.` : `Unknown parameter: '${path}'.`,
+  )
+}
+
 type Item = Exclude<z.infer<typeof Body>['input'], string>[number]
 
 /** Validates a request as OpenAI does. */

@@ -3,6 +3,7 @@ import { CHAT } from './chat.ts'
 import { MESSAGES } from './messages.ts'
 import { readTokenCount } from './messages-request.ts'
 import { RESPONSES } from './responses.ts'
+import { readInputCount } from './responses-request.ts'
 import {
   type VendorAnswer,
   type VendorCall,
@@ -23,6 +24,8 @@ export type Vendor = AsyncDisposable & {
   baseUrl: string
   /** Valid calls, in the order of their arrival. */
   calls: VendorCall[]
+  /** Valid requests to count tokens. */
+  counts: { path: string; body: unknown; headers: Readonly<Record<string, string>> }[]
   /** Requests that were not valid. */
   refused: RefusedCall[]
   answerWith(next: VendorAnswer | VendorScript): void
@@ -32,6 +35,8 @@ export type VendorOptions = {
   models: readonly string[]
   /** The dialects that the vendor speaks; others are unknown paths. */
   dialects?: readonly VendorDialect['dialect'][]
+  /** The status of every request to count tokens, in place of an answer. */
+  countStatus?: number
 }
 
 const DIALECTS: Readonly<Record<string, VendorDialect>> = {
@@ -41,10 +46,11 @@ const DIALECTS: Readonly<Record<string, VendorDialect>> = {
 }
 
 /** A model vendor over HTTP that validates requests as strictly as the real ones and answers from a script. */
-export async function startVendor({ models, dialects }: VendorOptions): Promise<Vendor> {
+export async function startVendor({ models, dialects, countStatus }: VendorOptions): Promise<Vendor> {
   let script: VendorScript = () => ({})
   const calls: VendorCall[] = []
   const refused: RefusedCall[] = []
+  const counts: Vendor['counts'] = []
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://vendor').pathname
     const spoken = DIALECTS[path]
@@ -58,7 +64,14 @@ export async function startVendor({ models, dialects }: VendorOptions): Promise<
         requireKey(headers)
         body = await readBody(request)
         if (path === '/v1/models') return sendJson(response, 200, listModels(models, isAnthropic))
-        if (path === '/v1/messages/count_tokens') return sendJson(response, 200, countTokens(body, headers, models))
+        const count = COUNTS[path]
+        if (count) {
+          if (countStatus !== undefined) throw new VendorRefusal(countStatus, `The vendor answers ${countStatus}.`)
+          const counted = count(body, headers)
+          requireModel(models, counted.model)
+          counts.push({ path, body, headers })
+          return sendJson(response, 200, toTokens(counted))
+        }
         if (!dialect) throw new VendorRefusal(404, `Unknown request URL: ${request.method} ${path}.`)
         const call = {
           number: calls.length + 1,
@@ -84,6 +97,7 @@ export async function startVendor({ models, dialects }: VendorOptions): Promise<
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     calls,
+    counts,
     refused,
     answerWith(next) {
       script = typeof next === 'function' ? next : () => next
@@ -134,10 +148,22 @@ function listModels(models: readonly string[], isAnthropic: boolean): unknown {
   return { data, has_more: false, first_id: models[0] ?? null, last_id: models.at(-1) ?? null }
 }
 
-function countTokens(body: unknown, headers: Readonly<Record<string, string>>, models: readonly string[]) {
-  const counted = readTokenCount(body, headers)
-  requireModel(models, counted.model)
-  return { input_tokens: Math.ceil(JSON.stringify([counted.system, counted.messages, counted.tools]).length / 4) }
+const COUNTS: Readonly<
+  Record<string, (body: unknown, headers: Readonly<Record<string, string>>) => { model: string; text: unknown }>
+> = {
+  '/v1/messages/count_tokens': (body, headers) => {
+    const { model, system, messages, tools } = readTokenCount(body, headers)
+    return { model, text: [system, messages, tools] }
+  },
+  '/v1/responses/input_tokens': (body) => {
+    const { model, instructions, input, tools } = readInputCount(body)
+    return { model, text: [instructions, input, tools] }
+  },
+}
+
+/** Vendors count differently from Stead. */
+function toTokens({ text }: { text: unknown }) {
+  return { object: 'response.input_tokens', input_tokens: JSON.stringify(text).length }
 }
 
 function untilEnd(response: ServerResponse): VendorCall['ended'] {

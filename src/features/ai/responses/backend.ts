@@ -6,10 +6,12 @@ import { MAX_LARGE_BODY_BYTES, receiveText } from '../../../http/bodies/body.ts'
 import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
 import { eventStream } from '../../../http/streams/sse.ts'
 import { validate } from '../../../http/validate.ts'
+import type { JsonObject } from '../dialects/dialect.ts'
 import { responsesTranslator } from '../dialects/responses/responses.ts'
 import { setCompletedHeaders, setServedHeaders } from '../gateway/answers.ts'
 import { type CachedDeps, completeOrRepeat, streamOrRepeat } from '../gateway/cached-completions.ts'
 import { type CallerEnv, type CallerFinder, identifyBearer, limitCaller, requireCaller } from '../gateway/callers.ts'
+import { countInput } from '../gateway/dialects/count-input.ts'
 import { answerOpenAiError, toModelRequest } from '../gateway/openai-backend.ts'
 import { requirePlainControlKeys } from '../gateway/request-body.ts'
 import { toResponseEvents, toResponseJson } from './answers.ts'
@@ -18,6 +20,7 @@ import type { ResponseStore } from './store.ts'
 import { openTurn } from './turn.ts'
 
 const ENDPOINT = '/v1/responses'
+const COUNT_ENDPOINT = '/v1/responses/input_tokens'
 const ofLargeBodies: RouteOptions = { maxBodyBytes: MAX_LARGE_BODY_BYTES, worksOnFullDisk: true }
 type ResponsesBackendDeps = CachedDeps & {
   clock: Clock
@@ -34,7 +37,10 @@ const createAnswers: Responses = {
   responses: { 200: [ModelResponse, 'text/event-stream'] },
   errors: ['payment_required', 'not_found', 'limited', 'internal', 'upstream_failed', 'upstream_timeout'],
 }
-const countAnswers: Responses = { responses: { 200: InputTokens }, errors: ['payment_required', 'limited'] }
+const countAnswers: Responses = {
+  responses: { 200: InputTokens },
+  errors: ['payment_required', 'not_found', 'limited'],
+}
 const storedAnswers: Responses = { responses: { 200: ModelResponse }, errors: ['invalid', 'not_found', 'limited'] }
 const deletedAnswers: Responses = { responses: { 200: DeletedResponse }, errors: ['not_found', 'limited'] }
 
@@ -89,14 +95,41 @@ export function responsesBackend(deps: ResponsesBackendDeps) {
     validate('json', ResponsesRequest),
     async (c) => {
       const body = c.req.valid('json')
-      const { sent } = await openTurn(deps, c.var.caller, { body, json: await receiveText(c) }, null)
-      const { input } = await deps.tokens.count({ request: sent.json, said: '' })
-      return c.json({ object: 'response.input_tokens', input_tokens: input } as const)
+      const json = await receiveText(c)
+      requirePlainControlKeys(json)
+      const { sent } = await openTurn(deps, c.var.caller, { body, json }, deps.instruct(c.var.caller.agentId))
+      const counted = await countInput(deps, {
+        caller: c.var.caller,
+        requested: toModelRequest(body),
+        ...toCounted(sent.body),
+        endpoint: COUNT_ENDPOINT,
+        signal: c.req.raw.signal,
+        translator: responsesTranslator,
+      })
+      return c.json({ object: 'response.input_tokens', input_tokens: counted } as const)
     },
   )
 
   app.route('/', storedRoutes(deps, limit))
   return app
+}
+
+/** Fields that are counted; OpenAI refuses the others here. */
+const COUNTED_FIELDS = [
+  'input',
+  'instructions',
+  'model',
+  'parallel_tool_calls',
+  'reasoning',
+  'text',
+  'tool_choice',
+  'tools',
+  'truncation',
+]
+
+function toCounted(sent: JsonObject): { body: JsonObject; json: string } {
+  const body = Object.fromEntries(Object.entries(sent).filter(([field]) => COUNTED_FIELDS.includes(field)))
+  return { body, json: JSON.stringify(body) }
 }
 
 /** Reads and deletes stored responses, which costs nothing. */

@@ -37,7 +37,8 @@ export function toBodyForms(request: CompletionRequest, chosen: readonly Catalog
   }
 }
 
-function toOwnForm({ translator, body, json, headers }: CompletionRequest, dialect: Dialect): BodyForm {
+/** Returns the caller's body for providers of its dialect. */
+export function toOwnForm({ translator, body, json, headers }: CompletionRequest, dialect: Dialect): BodyForm {
   const form = { dialect, ...(headers && { headers }) }
   const cleaned = translator?.toOwnRequest?.(body) ?? body
   return cleaned === body ? { ...form, body, json } : { ...form, body: cleaned, json: JSON.stringify(cleaned) }

@@ -8,8 +8,8 @@ import { messagesTranslator } from '../../dialects/messages/translator.ts'
 import { type CallerEnv, type CallerFinder, limitCaller, requireCaller } from '../callers.ts'
 import { toModelRequest } from '../openai-backend.ts'
 import { requirePlainControlKeys } from '../request-body.ts'
-import { chooseTargets } from '../routing.ts'
-import { answerInDialect, type DialectDeps } from './dialect-answers.ts'
+import { countInput } from './count-input.ts'
+import { answerInDialect, type DialectDeps, type DialectRequest } from './dialect-answers.ts'
 import { answerMessagesError } from './messages-errors.ts'
 import { CountedTokens, CountTokensRequest, MessagesRequest } from './messages-schemas.ts'
 
@@ -49,15 +49,7 @@ export function messagesBackend(
       const json = await receiveText(c)
       requirePlainControlKeys(json)
       requireToolCalls(body.messages)
-      return answerInDialect(c, deps, {
-        caller: c.var.caller,
-        requested: toModelRequest(body),
-        ...withSystem({ body, json }, deps.instruct(c.var.caller.agentId)),
-        endpoint: MESSAGES_ENDPOINT,
-        signal: c.req.raw.signal,
-        translator: messagesTranslator,
-        headers: readBeta(c),
-      })
+      return answerInDialect(c, deps, toRequest(c, body, json, deps.instruct))
     },
   )
 
@@ -76,14 +68,31 @@ export function messagesBackend(
     async (c) => {
       const body = c.req.valid('json')
       const json = await receiveText(c)
+      requirePlainControlKeys(json)
       requireToolCalls(body.messages)
-      chooseTargets(deps, { model: body.model }, c.var.caller)
-      const { input } = await deps.tokens.count({ request: json, said: '' })
-      return c.json({ input_tokens: input })
+      const counted = await countInput(deps, toRequest(c, body, json, deps.instruct))
+      return c.json({ input_tokens: counted })
     },
   )
 
   return app
+}
+
+function toRequest(
+  c: Context<CallerEnv>,
+  body: CountTokensRequest,
+  json: string,
+  instruct: (agentId: string) => string | null,
+): DialectRequest {
+  return {
+    caller: c.var.caller,
+    requested: toModelRequest(body),
+    ...withSystem({ body, json }, instruct(c.var.caller.agentId)),
+    endpoint: MESSAGES_ENDPOINT,
+    signal: c.req.raw.signal,
+    translator: messagesTranslator,
+    headers: readBeta(c),
+  }
 }
 
 const BETA = /^[\w.,: -]{1,1000}$/
@@ -97,7 +106,7 @@ function readBeta(c: Context): Record<string, string> {
 }
 
 /** Adds text to the end of the system prompt. */
-function withSystem(request: { body: MessagesRequest; json: string }, text: string | null) {
+function withSystem(request: { body: CountTokensRequest; json: string }, text: string | null) {
   if (text === null) return request
   const { system } = request.body
   const block = { type: 'text', text }
