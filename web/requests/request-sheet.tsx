@@ -89,6 +89,7 @@ function describePrice({ priceSource, isOwnKey }: RequestDetail): string {
     provider: 'Reported by the provider',
     administrator: 'Set by the administrator',
     list: 'List price',
+    cache: 'Free, from the response cache',
   }
   const source = priceSource ? sources[priceSource] : 'Unknown'
   return isOwnKey ? `${source}, paid with your own provider key` : source
@@ -96,6 +97,7 @@ function describePrice({ priceSource, isOwnKey }: RequestDetail): string {
 
 const failures: Readonly<Record<string, string>> = {
   aborted: 'Stopped by the caller',
+  blocked: 'Blocked by a guardrail',
   broken: 'Provider error',
   caller: 'Invalid request',
   cooldown: 'Skipped after earlier failures',

@@ -18,6 +18,8 @@ export type AnswerContext = {
   request: JsonObject
   /** The body with the whole conversation, when a part of it was stored. */
   sent?: JsonObject
+  /** The counted tokens of the prompt, for dialects whose streams begin with them. */
+  inputTokens?: number
   newId(prefix: string): string
   nowSeconds(): number
 }
@@ -37,6 +39,8 @@ export type StreamTranslator = {
  */
 export type DialectTranslator = {
   dialect: Dialect
+  /** A stream begins with the tokens of the prompt, which Chat Completions reports last. */
+  startsWithUsage?: true
   /** @throws AppError `invalid` for a request that Chat Completions cannot express. */
   toChatRequest(request: JsonObject): Translated
   /** Returns the request for providers of the dialect, which refuse some parts of translated answers; the same when there are none. */

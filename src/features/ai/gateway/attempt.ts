@@ -1,7 +1,7 @@
 import { type CompletionChunk, ProviderError, type TokenUsage } from '../../../adapters/models/provider.ts'
 import type { TokenCounter } from '../../../adapters/models/token-counter.ts'
 import type { TokenCount } from '../../../adapters/models/token-parser.ts'
-import { errorMessage } from '../../../core/errors.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
 import { type MicroUsd, tokenCost, toMicroUsd } from '../../../core/money.ts'
 import { PLANS } from '../../accounts/plans/plans.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
@@ -10,7 +10,7 @@ import type { BodyLog } from '../requests/bodies.ts'
 import type { Bill, SpendingOrder, Spendings } from '../usage/spend.ts'
 import type { PriceSource, TrailStep } from '../usage/tables.ts'
 import { UNCACHED } from '../usage/writer.ts'
-import type { Caller, CompletionRequest, RequestSize } from './request-body.ts'
+import { type Caller, type CompletionRequest, keepsBodies, type RequestSize } from './request-body.ts'
 
 export type AttemptDeps = { spendings: Spendings; tokens: TokenCounter; bodyLog: Pick<BodyLog, 'add'> }
 /** One request to one model; `number` counts the attempts of a call from 1, `trail` is shared by them. */
@@ -31,7 +31,7 @@ export type Billed = { usage: TokenUsage; costMicroUsd: MicroUsd | null; isEstim
 /** A complete answer: its text as sent to the caller, its output, and its usage if reported. */
 type Answered = { json: string; said: string; usage: TokenUsage | null; finishReason?: string | null }
 
-/** A request to a provider, from its reservation to its usage record. Exactly one of the last five functions ends it. */
+/** A request to a provider, from its reservation to its usage record. Exactly one of the last six functions ends it. */
 export type Attempt = {
   generationId: string
   isTight: boolean
@@ -39,6 +39,8 @@ export type Attempt = {
   hear(chunk: CompletionChunk): void
   /** Records a complete answer. */
   succeed(answer: Answered): Promise<Billed>
+  /** Records a complete answer that the caller does not get, because a guardrail blocked it. */
+  withhold(answer: Answered, error: unknown): void
   /** Records a streamed answer that was read to its end. @returns the counted usage, or null when the provider reported it. */
   finish(): Promise<TokenUsage> | null
   /** Records the possible cost of a failure. @returns false when it cost nothing; then the attempt is still open. */
@@ -65,7 +67,7 @@ export function beginAttempt(deps: AttemptDeps, order: AttemptOrder): Attempt {
   }
   const { toStep, toBill, countUsage, toCutBill } = createBilling(deps, order, heard)
   const logBodies = (answer: string | null) => {
-    if (!caller.logBodies && !caller.key?.logBodies) return
+    if (!keepsBodies(caller)) return
     const { generationId } = heard
     deps.bodyLog.add({ generationId, userId: caller.userId, request: request.json, answer })
   }
@@ -93,6 +95,15 @@ export function beginAttempt(deps: AttemptDeps, order: AttemptOrder): Attempt {
       const bill = toBill(used, answer.usage === null, null)
       spending.record(bill)
       return { usage: used, costMicroUsd: bill.costMicroUsd, isEstimated: bill.isEstimated }
+    },
+    withhold(answer, error) {
+      heard.said = answer.said
+      heard.reported = answer.usage
+      heard.finishReason = answer.finishReason ?? null
+      logBodies(answer.json)
+      const failed = toFailed(error)
+      trail.steps.push(toStep(spending.generationId, failed))
+      spending.recordLater(toCutBill(failed))
     },
     finish() {
       logBodies(heard.said)
@@ -220,8 +231,12 @@ function priceSourceOf({ price, isPriceSet }: CatalogueModel, costUsd: number | 
 }
 
 function toFailed(error: unknown): Failed {
-  const failure = error instanceof ProviderError ? error.failure : 'aborted'
-  return { failure, error: errorMessage(error) }
+  return { failure: toFailure(error), error: errorMessage(error) }
+}
+
+function toFailure(error: unknown): string {
+  if (error instanceof ProviderError) return error.failure
+  return error instanceof AppError && error.extra.code === 'GUARDRAIL_BLOCKED' ? 'blocked' : 'aborted'
 }
 
 function sinceMs(startedAt: number): number {

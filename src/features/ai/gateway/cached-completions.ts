@@ -1,15 +1,24 @@
 import type { CompletionChunk } from '../../../adapters/models/provider.ts'
 import { PLANS } from '../../accounts/plans/plans.ts'
+import { attributionOf } from '../requests/attribution.ts'
 import { toCacheKey } from '../response-cache/cache-key.ts'
 import type { ResponseCache } from '../response-cache/response-cache.ts'
 import { UNCACHED } from '../usage/writer.ts'
-import { type CompleteDeps, type Completed, complete, completeStreaming, embed, type Served } from './completions.ts'
-import type { CompletionRequest } from './request-body.ts'
+import {
+  type CompleteDeps,
+  type Completed,
+  complete,
+  completeStreaming,
+  embed,
+  type Served,
+  type Streamed,
+} from './completions.ts'
+import { type CompletionRequest, keepsBodies } from './request-body.ts'
 import { chooseTargets } from './routing.ts'
 
-type Streamed = Served & { chunks: AsyncIterable<CompletionChunk> }
 /** An answer without the facts of its own call, whole or as the chunks of its stream. */
 export type CachedAnswer = Pick<Served, 'model' | 'isTranslated' | 'dropped'> &
+  Pick<Completed, 'finishReason'> &
   ({ whole: Pick<Completed, 'id' | 'json' | 'content' | 'usage'> } | { chunks: readonly CompletionChunk[] })
 
 export type CachedDeps = CompleteDeps & { responseCache: ResponseCache<CachedAnswer> }
@@ -32,28 +41,35 @@ export function streamOrRepeat(deps: CachedDeps, request: CompletionRequest): Pr
 async function repeatWhole(deps: CachedDeps, request: CompletionRequest, ask: typeof complete): Promise<Completed> {
   const { key, hit } = find(deps, request)
   if (hit && 'whole' in hit) {
-    return { ...toServed(hit, recordHit(deps, request, hit)), ...hit.whole, costMicroUsd: 0, isEstimated: false }
+    const { whole, finishReason } = hit
+    const served = toServed(hit, recordHit(deps, request, hit, whole.json))
+    return { ...served, ...whole, finishReason, costMicroUsd: 0, isEstimated: false }
   }
   const completed = await ask(deps, request)
-  const { id, json, content, usage } = completed
-  if (isComplete(json)) store(deps, request, key, { ...toKept(completed), whole: { id, json, content, usage } }, [json])
+  const { id, json, content, usage, finishReason } = completed
+  if (isComplete(json)) {
+    store(deps, request, key, { ...toKept(completed), finishReason, whole: { id, json, content, usage } }, [json])
+  }
   return { ...completed, cache: 'miss' }
 }
 
 async function repeatStream(deps: CachedDeps, request: CompletionRequest): Promise<Streamed> {
   const { key, hit } = find(deps, request)
-  if (hit && 'chunks' in hit)
-    return { ...toServed(hit, recordHit(deps, request, hit)), chunks: repeatChunks(hit.chunks) }
+  if (hit && 'chunks' in hit) {
+    const said = hit.chunks.map((chunk) => chunk.said).join('')
+    return { ...toServed(hit, recordHit(deps, request, hit, said)), chunks: repeatChunks(hit.chunks) }
+  }
   const streamed = await completeStreaming(deps, request)
-  const chunks = keepChunks(streamed.chunks, (kept) =>
+  const chunks = keepChunks(streamed.chunks, (kept) => {
+    const finishReason = kept.findLast((chunk) => chunk.finishReason != null)?.finishReason ?? null
     store(
       deps,
       request,
       key,
-      { ...toKept(streamed), chunks: kept },
+      { ...toKept(streamed), finishReason, chunks: kept },
       kept.map(({ json }) => json),
-    ),
-  )
+    )
+  })
   return { ...streamed, chunks, cache: 'miss' }
 }
 
@@ -74,26 +90,32 @@ function toServed({ model, isTranslated, dropped }: CachedAnswer, generationId: 
 
 /** Records a call of the provider `cache` without tokens and cost. It counts against no limit. */
 function recordHit(
-  { spendings }: CachedDeps,
-  { caller, endpoint }: CompletionRequest,
-  { model }: CachedAnswer,
+  { spendings, bodyLog }: CachedDeps,
+  { caller, endpoint, body, json }: CompletionRequest,
+  { model, finishReason }: CachedAnswer,
+  answer: string,
 ): string {
   const { userId, agentId, key } = caller
   const unlimited = key && { ...key, budgetMicroUsd: null, tokensPerMonth: null, endUserBudgetMicroUsd: null }
   const bill = {
     ...{ model: model.id, provider: 'cache', attempts: 0, isOwnKey: false, isEstimated: false, errorMessage: null },
     ...{ inputTokens: 0, outputTokens: 0, costMicroUsd: 0, ...UNCACHED },
+    ...{ priceSource: 'cache' as const, finishReason },
   }
   const spending = spendings.begin(
     {
       spender: { userId, plan: PLANS.network, key: unlimited },
       agentId,
       endpoint,
+      ...attributionOf(body, caller.tags),
       estimate: { tokens: 0, costMicroUsd: 0 },
     },
     { count: async () => bill, reserve: () => bill },
   )
   spending.record(bill)
+  if (keepsBodies(caller)) {
+    bodyLog.add({ generationId: spending.generationId, userId, request: json, answer })
+  }
   return spending.generationId
 }
 

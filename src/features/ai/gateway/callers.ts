@@ -129,7 +129,7 @@ export function identifyBearer(callers: CallerFinder) {
       )
       return next()
     }),
-    { guard: 'bearer-without-plan' },
+    { guard: 'unplanned-bearer' },
   )
 }
 

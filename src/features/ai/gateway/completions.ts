@@ -4,6 +4,7 @@ import {
   ProviderError,
   type TokenUsage,
 } from '../../../adapters/models/provider.ts'
+import type { TokenCount } from '../../../adapters/models/token-parser.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
 import type { Guard } from '../guardrails/guard.ts'
@@ -41,7 +42,10 @@ export type Served = {
   cache?: 'hit' | 'miss'
 }
 /** A complete answer and its cost. */
-export type Completed = Served & Billed & { id: string; json: string; content: string }
+export type Completed = Served & Billed & { id: string; json: string; content: string; finishReason: string | null }
+
+/** A streamed answer. `prompt`: the tokens of the request, where its dialect's streams begin with them. */
+export type Streamed = Served & { chunks: AsyncIterable<CompletionChunk>; prompt?: Promise<TokenCount> | null }
 
 /** A request, the most that it may use, and the bodies for its targets. */
 type Call = { request: CompletionRequest; size: RequestSize; forms: BodyForms }
@@ -87,33 +91,44 @@ async function ask(
     return send(target, toWire(target, form, toBound(target, form, call.size, attempt.isTight)))
   })
   const { attempt, value } = served.value
-  const { id, json, content } = value
+  const { guard } = call.request.caller
+  const passed = guard?.checksOutput ? await guardAnswered(guard, call.request, served.value) : value
   const billed = await attempt.succeed(value)
   await deps.spendings.confirm?.()
-  const completed = { ...toServed(call, served), id, json, content, ...billed }
-  const { guard } = call.request.caller
-  return guard?.checksOutput ? guardCompleted(guard, call.request, completed) : completed
+  const { id, json, content, finishReason = null } = passed
+  return { ...toServed(call, served), id, json, content, finishReason, ...billed }
 }
 
-/** The answer is paid for by then, also when it is blocked. */
-async function guardCompleted(guard: Guard, request: CompletionRequest, completed: Completed): Promise<Completed> {
-  const json = await guardAnswer(guard, request, completed.json)
-  return { ...completed, json, content: cleanText(guard.rules, completed.content).text }
+/** The answer is paid for by then, also when it is blocked. @throws AppError `invalid` GUARDRAIL_BLOCKED. */
+async function guardAnswered(
+  guard: Guard,
+  request: CompletionRequest,
+  { attempt, value }: Underway<Answer>,
+): Promise<Answer> {
+  try {
+    const json = await guardAnswer(guard, request, value.json)
+    return { ...value, json, content: cleanText(guard.rules, value.content).text }
+  } catch (error) {
+    attempt.withhold(value, error)
+    throw error
+  }
 }
 
 /**
  * As `complete`, streamed. Resolves with the first chunk of an answer; until then another model can take over. Usage is
  * recorded when the stream ends, fails, or is no longer read.
  */
-export async function completeStreaming(
-  deps: CompleteDeps,
-  asked: CompletionRequest,
-): Promise<Served & { chunks: AsyncIterable<CompletionChunk> }> {
+export async function completeStreaming(deps: CompleteDeps, asked: CompletionRequest): Promise<Streamed> {
   const { guard } = asked.caller
   const request = guard ? await guardRequest(guard, asked) : asked
   const call = openCall(deps, request, sizeOfCompletion(request.body, request.json))
+  let prompt: Promise<TokenCount> | null = null
   const answered = await askInTurn(deps, call, async (target, attempt) => {
     const form = call.forms.formOf(target)
+    // Counted while the provider works, so that the answer need not wait.
+    if (request.translator?.startsWithUsage && form.dialect === 'chat') {
+      prompt ??= deps.tokens.count({ request: request.json, said: '' })
+    }
     const changes = { ...toBound(target, form, call.size, attempt.isTight), ...toStreamOptions(form) }
     const wire = toWire(target, form, changes)
     return untilAnswer(target, attempt, await target.provider.stream(wire, request.signal))
@@ -124,6 +139,7 @@ export async function completeStreaming(
   const passed = guard ? guardChunks(guard, chunks, toGuardedCall(request)) : chunks
   return {
     ...served,
+    prompt,
     chunks: recordUsageOf(attempt, passed, { addsUsage: served.isTranslated, confirm: deps.spendings.confirm }),
   }
 }

@@ -29,6 +29,11 @@ export type Caller = {
   cacheSeconds?: number
 }
 
+/** Returns whether the owner of the key or agent stores the bodies of its calls. */
+export function keepsBodies({ logBodies, key }: Caller): boolean {
+  return logBodies === true || key?.logBodies === true
+}
+
 /** A completion to route. `json` is the body as received; it is forwarded unchanged where nothing has to be replaced. */
 export type CompletionRequest = {
   caller: Caller

@@ -74,7 +74,13 @@ test('POST /v1/chat/completions: 400 for a denied answer, and a stream ends with
   expect(streamed).not.toContain('fal')
   const calls = await test.booked()
   expect(calls.map(({ outputTokens }) => outputTokens > 0)).toEqual([true, true])
-  expect(calls[1]?.errorMessage).toBe('The answer was blocked by a guardrail: it contains a denied pattern')
+  expect(calls.map(({ success, errorMessage, finishReason }) => [success, errorMessage, finishReason])).toEqual(
+    ['stop', null].map((reason) => [
+      false,
+      'The answer was blocked by a guardrail: it contains a denied pattern',
+      reason,
+    ]),
+  )
 })
 
 /** A webhook that answers with `verdict`, and the questions it got. */

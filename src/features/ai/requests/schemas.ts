@@ -36,7 +36,7 @@ export type RequestQuery = z.infer<typeof RequestQuery>
 export const LoggedRequest = ModelCall.extend({
   cachedInputTokens: z.number(),
   firstTokenMs: z.number().nullable(),
-  priceSource: z.enum(['provider', 'administrator', 'list']).nullable(),
+  priceSource: z.enum(['provider', 'administrator', 'list', 'cache']).nullable(),
   finishReason: z.string().nullable(),
   endUser: z.string().nullable(),
   tags: z.array(z.string()),

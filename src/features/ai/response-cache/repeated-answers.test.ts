@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { CreatedKey, Key } from '../../accounts/keys/schemas.ts'
+import { RequestDetail } from '../requests/schemas.ts'
 
 const PATH = '/v1/chat/completions'
 const HELLO = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 500 }
@@ -45,7 +46,24 @@ test('POST /v1/chat/completions: 200 with the same answer, a hit costs nothing a
     ['openrouter', true, 1000],
   ])
   expect(calls[1]).toMatchObject({ keyId: test.keyId, isUnpriced: false, success: true })
+  expect(calls[1]).toMatchObject({ priceSource: 'cache', finishReason: 'stop', endUser: 'somebody-else' })
   expect(second.response.headers.get('x-generation-id')).toBe(calls[1]?.generationId ?? '')
+})
+
+test('POST /v1/chat/completions: a hit is logged with its end, its tags and its bodies, whole and streamed', async () => {
+  await using test = await cached({ cacheSeconds: 60, logBodies: true })
+  for (const stream of [false, true]) {
+    const body = { ...HELLO, stream }
+    await test.say(body)
+    const { response, cache } = await test.say(body, { 'x-stead-tags': 'nightly' })
+    expect(cache).toBe('hit')
+    await test.platform.usage.settle()
+    await test.platform.bodyLog.flush()
+    const path = `/api/requests/${response.headers.get('x-generation-id')}`
+    const detail = await read(RequestDetail, test.web.request(path, { headers: test.cookie }))
+    expect(detail).toMatchObject({ tags: ['nightly'], finishReason: 'stop', priceSource: 'cache', costUsd: 0 })
+    expect(detail.bodies?.answer).toContain('Answer ')
+  }
 })
 
 test('POST /v1/chat/completions: a stream is repeated as a stream, with its usage and its end', async () => {

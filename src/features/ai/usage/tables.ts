@@ -24,8 +24,8 @@ export type TrailStep = {
   error: string | null
 }
 
-/** The origin of a cost: the provider's report, the administrator's price, or the list price. */
-export const PRICE_SOURCES = ['provider', 'administrator', 'list'] as const
+/** The origin of a cost: the provider's report, the administrator's price, the list price, or the response cache, which is free. */
+export const PRICE_SOURCES = ['provider', 'administrator', 'list', 'cache'] as const
 export type PriceSource = (typeof PRICE_SOURCES)[number]
 
 /**

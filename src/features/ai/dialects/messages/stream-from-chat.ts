@@ -30,7 +30,8 @@ export function createMessageStream(context: AnswerContext): StreamTranslator {
   const start = (): DialectEvent[] => {
     if (isStarted) return []
     isStarted = true
-    const empty = { content: [], stop_reason: null, stop_sequence: null, usage: toMessageUsage(null) }
+    const counted = toMessageUsage({ prompt_tokens: context.inputTokens })
+    const empty = { content: [], stop_reason: null, stop_sequence: null, usage: counted }
     return [toEvent('message_start', { message: { ...toMessageHead(context), ...empty } })]
   }
   const say = (delta: JsonObject): DialectEvent[] => {

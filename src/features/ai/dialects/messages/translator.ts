@@ -8,6 +8,7 @@ import { createMessageStream } from './stream-from-chat.ts'
 /** Translates between Anthropic's Messages and Chat Completions. */
 export const messagesTranslator: DialectTranslator = {
   dialect: 'messages',
+  startsWithUsage: true,
   toChatRequest,
   toOwnRequest: withoutUnsigned,
   fromChatCompletion: toMessage,

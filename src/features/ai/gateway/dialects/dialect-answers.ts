@@ -1,5 +1,4 @@
 import type { Context } from 'hono'
-import type { CompletionChunk } from '../../../../adapters/models/provider.ts'
 import { errorMessage } from '../../../../core/errors.ts'
 import { newId } from '../../../../core/ids.ts'
 import type { Log } from '../../../../core/log.ts'
@@ -9,8 +8,8 @@ import { eventStream } from '../../../../http/streams/sse.ts'
 import type { AnswerContext, DialectTranslator, JsonObject } from '../../dialects/dialect.ts'
 import { setCompletedHeaders, setServedHeaders, toUsage } from '../answers.ts'
 import { type CachedDeps, completeOrRepeat, streamOrRepeat } from '../cached-completions.ts'
-import type { Completed, Served } from '../completions.ts'
-import type { CompletionRequest } from '../request-body.ts'
+import type { Completed, Served, Streamed } from '../completions.ts'
+import { type CompletionRequest, sizeOfCompletion } from '../request-body.ts'
 
 export type DialectDeps = CachedDeps & { log: Log; clock: { now(): Date } }
 export type DialectRequest = CompletionRequest & { translator: DialectTranslator }
@@ -47,11 +46,13 @@ export function toDialectJson(deps: Pick<DialectDeps, 'clock'>, request: Dialect
  * and is logged when it is not the provider's.
  */
 export async function* toDialectEvents(
-  deps: Pick<DialectDeps, 'clock' | 'log'>,
+  deps: Pick<DialectDeps, 'clock' | 'log' | 'tokens'>,
   request: DialectRequest,
-  served: Served & { chunks: AsyncIterable<CompletionChunk> },
+  served: Streamed,
 ): AsyncGenerator<{ event: string; json: string }> {
-  const translating = request.translator.createStreamTranslator(toContext(deps, request, served))
+  const inputTokens = served.isTranslated ? await countForStart(deps, request, served) : undefined
+  const context = { ...toContext(deps, request, served), ...(inputTokens !== undefined && { inputTokens }) }
+  const translating = request.translator.createStreamTranslator(context)
   try {
     for await (const { event, json } of served.chunks) {
       if (!served.isTranslated) yield { event: event ?? 'message', json }
@@ -62,6 +63,26 @@ export async function* toDialectEvents(
     const known = toAppError(error)
     if (known.kind === 'internal') deps.log.error({ error: errorMessage(error) }, 'stream failed')
     yield* translating.fail(known).map(toTextEvent)
+  }
+}
+
+/** A count that takes longer, such as the first one after an idle time, is replaced by an estimate from the length. */
+const MAX_COUNT_WAIT_MS = 1000
+
+/** Returns the tokens with which the stream begins. Those of a repeated answer are counted only now. */
+async function countForStart(
+  { tokens }: Pick<DialectDeps, 'tokens'>,
+  { translator, body, json }: DialectRequest,
+  { prompt }: Streamed,
+): Promise<number | undefined> {
+  if (!translator.startsWithUsage) return undefined
+  const late = Promise.withResolvers<null>()
+  const timer = setTimeout(() => late.resolve(null), MAX_COUNT_WAIT_MS)
+  try {
+    const counted = await Promise.race([prompt ?? tokens.count({ request: json, said: '' }), late.promise])
+    return counted?.input ?? sizeOfCompletion(body, json).inputTokens
+  } finally {
+    clearTimeout(timer)
   }
 }
 
