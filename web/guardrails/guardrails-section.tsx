@@ -22,8 +22,8 @@ const Check = z
 const { deny, maxInputChars, webhook } = Guardrails.shape
 const GuardWebhook = webhook.unwrap().unwrap()
 
-/** Empty fields switch a rule off. */
-const GuardrailsForm = z
+/** The values of `GuardrailFields`. Empty fields switch a rule off; null when all are off. */
+export const GuardrailsForm = z
   .object({
     deny: Text.transform((text) => text.split('\n').filter((line) => line.trim() !== '')).pipe(deny.unwrap()),
     maxInputChars: Text.transform((text) => (text.trim() === '' ? null : Number(text))).pipe(maxInputChars.unwrap()),
@@ -66,42 +66,50 @@ export function GuardrailsSection({ guardrails, save }: GuardrailsSectionProps) 
       lead="Checks the text of model calls before it is sent and before an answer is returned. Blocked requests are not charged."
     >
       <Form form={form} verb="Save guardrails">
-        <TextArea
-          label="Blocked words and phrases, one per line; * matches the rest of a word"
-          name="deny"
-          rows={3}
-          placeholder={'project falcon\nacme-*'}
-          defaultValue={guardrails?.deny.join('\n') ?? ''}
-        />
-        <fieldset className="grid grid-cols-1 gap-2.5">
-          <legend className="mb-2 text-sm font-medium">Replace personal data</legend>
-          <div className="grid grid-cols-1 gap-2.5 sm:grid-cols-2">
-            {REDACTIONS.map((kind) => (
-              <CheckField
-                key={kind}
-                label={kinds[kind]}
-                name={kind}
-                defaultChecked={guardrails?.redact.includes(kind) ?? false}
-              />
-            ))}
-          </div>
-        </fieldset>
-        <TextField
-          label="Maximum input characters"
-          name="maxInputChars"
-          inputMode="numeric"
-          placeholder="No limit"
-          defaultValue={guardrails?.maxInputChars ?? ''}
-        />
-        <WebhookFields webhook={guardrails?.webhook ?? null} />
-        <fieldset className="grid grid-cols-1 gap-2.5 sm:grid-cols-2">
-          <legend className="mb-2 text-sm font-medium">Check</legend>
-          <CheckField label="Requests" name="onInput" defaultChecked={guardrails?.onInput ?? true} />
-          <CheckField label="Answers" name="onOutput" defaultChecked={guardrails?.onOutput ?? true} />
-        </fieldset>
+        <GuardrailFields guardrails={guardrails} />
         {form.isDone && <Notice tone="good">Saved. Applies from the next call.</Notice>}
       </Form>
     </Section>
+  )
+}
+
+export function GuardrailFields({ guardrails }: { guardrails: Guardrails | null }) {
+  return (
+    <>
+      <TextArea
+        label="Blocked words and phrases, one per line; * matches the rest of a word"
+        name="deny"
+        rows={3}
+        placeholder={'project falcon\nacme-*'}
+        defaultValue={guardrails?.deny.join('\n') ?? ''}
+      />
+      <fieldset className="grid grid-cols-1 gap-2.5">
+        <legend className="mb-2 text-sm font-medium">Replace personal data</legend>
+        <div className="grid grid-cols-1 gap-2.5 sm:grid-cols-2">
+          {REDACTIONS.map((kind) => (
+            <CheckField
+              key={kind}
+              label={kinds[kind]}
+              name={kind}
+              defaultChecked={guardrails?.redact.includes(kind) ?? false}
+            />
+          ))}
+        </div>
+      </fieldset>
+      <TextField
+        label="Maximum input characters"
+        name="maxInputChars"
+        inputMode="numeric"
+        placeholder="No limit"
+        defaultValue={guardrails?.maxInputChars ?? ''}
+      />
+      <WebhookFields webhook={guardrails?.webhook ?? null} />
+      <fieldset className="grid grid-cols-1 gap-2.5 sm:grid-cols-2">
+        <legend className="mb-2 text-sm font-medium">Check</legend>
+        <CheckField label="Requests" name="onInput" defaultChecked={guardrails?.onInput ?? true} />
+        <CheckField label="Answers" name="onOutput" defaultChecked={guardrails?.onOutput ?? true} />
+      </fieldset>
+    </>
   )
 }
 

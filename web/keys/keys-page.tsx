@@ -5,9 +5,10 @@ import { useRef, useState } from 'react'
 import { z } from 'zod'
 import { ChangeKeyRequest, CreateKeyRequest, type Key } from '../../src/features/accounts/keys/schemas.ts'
 import { messageFor } from '../api/request.ts'
+import { GuardrailFields, GuardrailsForm } from '../guardrails/guardrails-section.tsx'
 import { SettingsFrame } from '../settings/settings-frame.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
-import { CheckField, SelectField, TextField } from '../ui/field.tsx'
+import { CheckField, FieldErrors, SelectField, TextField } from '../ui/field.tsx'
 import { FormNotice, useForm } from '../ui/form.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { Loaded, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
@@ -183,12 +184,17 @@ const scopes: { scope: Scope; label: string; hint: string }[] = [
 /** A key with one of these limits can only call models. */
 const spendingFields = ['monthlyBudgetUsd', 'monthlyTokens', 'endUserBudgetUsd']
 
+const KeyFields = z.looseObject({
+  name: CreateKeyRequest.shape.name,
+  days: z.enum(['never', '30', '90', '365']),
+  ...limitShape,
+})
+
 const KeyWish = z
-  .looseObject({
-    name: CreateKeyRequest.shape.name,
-    days: z.enum(['never', '30', '90', '365']),
-    ...limitShape,
-  })
+  .intersection(
+    KeyFields,
+    GuardrailsForm.transform((guardrails) => ({ guardrails })),
+  )
   .transform(
     ({
       name,
@@ -197,6 +203,7 @@ const KeyWish = z
       monthlyTokens,
       requestsPerMinute,
       endUserBudgetUsd,
+      guardrails,
       ...ticked
     }): CreateKeyRequest => {
       const chosen = scopes.flatMap(({ scope }) => (ticked[scope] === 'on' ? [scope] : []))
@@ -206,6 +213,8 @@ const KeyWish = z
         monthlyTokens,
         requestsPerMinute,
         endUserBudgetUsd,
+        ...(guardrails && { guardrails }),
+        ...(ticked.logBodies === 'on' && { logBodies: true }),
         ...(days !== 'never' && { expiresInDays: Number(days) }),
         ...(chosen.length > 0 && { scopes: chosen }),
       }
@@ -256,10 +265,31 @@ export function KeyForm({ onCreated }: { onCreated: (fresh: FreshKey) => void })
       </div>
       <ScopeFields isForModels={isForModels} />
       <LimitFields errors={problem?.fields ?? {}} />
+      <CheckField
+        label="Store request and answer bodies"
+        name="logBodies"
+        hint="Without keys and personal data, for 7 days, in the request log."
+      />
+      <GuardrailFold fields={problem?.fields ?? {}} />
       <Button type="submit" look="primary" className="justify-self-start" isPending={isPending}>
         Create key
       </Button>
     </form>
+  )
+}
+
+/** Opens when one of its fields is wrong. */
+function GuardrailFold({ fields }: { fields: Record<string, string> }) {
+  const isWrong = ['deny', 'maxInputChars', 'url', 'timeoutMs'].some((name) => fields[name] !== undefined)
+  return (
+    <details open={isWrong}>
+      <summary className="min-h-9 cursor-pointer py-2 text-sm font-medium">Guardrails</summary>
+      <div className="mt-3 grid grid-cols-1 gap-4 rounded-lg bg-sunken p-4">
+        <FieldErrors value={fields}>
+          <GuardrailFields guardrails={null} />
+        </FieldErrors>
+      </div>
+    </details>
   )
 }
 
