@@ -103,7 +103,7 @@ export const GUARDS: Readonly<Record<string, (caller: Caller, method: string) =>
     if (proof === 'internal key') return 402
     return proof === 'reading key' ? 403 : 401
   },
-  'bearer-without-plan': ({ proof }) => {
+  'unplanned-bearer': ({ proof }) => {
     if (proof === 'key' || proof === 'agent token' || proof === 'internal key') return null
     return proof === 'reading key' ? 403 : 401
   },

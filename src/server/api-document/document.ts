@@ -224,7 +224,7 @@ const ADMISSIONS: Readonly<Record<string, Admission>> = {
   'agent-token': { schemes: ['agentToken'], errors: ['unauthenticated', 'forbidden'] },
   bearer: BEARERS,
   'any-bearer': BEARERS,
-  'bearer-without-plan': BEARERS,
+  'unplanned-bearer': BEARERS,
   'planned-bearer': BEARERS,
 }
 

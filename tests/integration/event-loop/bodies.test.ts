@@ -26,7 +26,7 @@ const SENDERS: Readonly<Record<string, string>> = {
   bearer: 'owner’s key',
   'planned-bearer': 'owner’s key',
   'any-bearer': 'owner’s key',
-  'bearer-without-plan': 'owner’s key',
+  'unplanned-bearer': 'owner’s key',
   'agent-token': 'owner’s agent',
 }
 

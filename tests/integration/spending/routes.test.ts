@@ -59,7 +59,7 @@ const CALLERS: Readonly<Record<string, string>> = {
   installer: 'internal key',
   bearer: 'owner’s key',
   'any-bearer': 'owner’s key',
-  'bearer-without-plan': 'owner’s key',
+  'unplanned-bearer': 'owner’s key',
   'planned-bearer': 'owner’s key',
   'agent-token': 'owner’s agent',
   'metrics-token': 'owner’s key',

@@ -68,8 +68,9 @@ test.each(ROUTES)(
       expect(status).toBe(200)
       counts.push(body.input_tokens)
     }
-    expect(counts[0]).toBeGreaterThan(0)
-    expect(new Set(counts)).toEqual(new Set([counts[0]]))
+    const [first = 0] = counts
+    expect(first).toBeGreaterThan(0)
+    expect(counts).toEqual([first, first, first, first])
   },
   60_000,
 )
