@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseBoundedJson } from '../../core/json/bounded-json.ts'
 import { listOf } from '../../core/text/lines.ts'
 import { ReportedCost, ReportedTokens, toFinishReason } from './answers.ts'
-import { type CompletionChunk, ProviderError, type TokenUsage } from './provider.ts'
+import { type CompletionChunk, ProviderError, type TokenUsage, type ToolUses } from './provider.ts'
 import { unreadable, type WireEvent, type WireFormat } from './wire-format.ts'
 
 const Tokens = ReportedTokens.nullish().catch(null)
@@ -14,6 +14,7 @@ const Usage = z.object({
   cache_read_input_tokens: Tokens,
   cache_creation_input_tokens: Tokens,
   cache_creation: CacheCreation,
+  server_tool_use: z.object({ web_search_requests: Tokens }).nullish().catch(null),
   cost: ReportedCost,
 })
 type Usage = z.infer<typeof Usage>
@@ -56,7 +57,16 @@ export const messagesWire: WireFormat = {
     const text = content.map((block) => (block.type === 'text' ? (block.text ?? '') : '')).join('')
     // Output text is needed only when the provider did not report usage.
     const said = used ? '' : content.map(toSaid).join('')
-    return { json, id, model, content: text, said, usage: used, finishReason: toFinishReason(reason) }
+    return {
+      json,
+      id,
+      model,
+      content: text,
+      said,
+      usage: used,
+      finishReason: toFinishReason(reason),
+      toolUses: toToolUses(usage),
+    }
   },
   createStreamReader: createReader,
 }
@@ -90,6 +100,7 @@ function createReader(provider: string): (event: WireEvent) => CompletionChunk {
       isLast: type === 'message_stop',
       usage: used,
       finishReason: toFinishReason(delta?.stop_reason),
+      toolUses: toToolUses(known),
     }
   }
 }
@@ -113,8 +124,14 @@ function merge(before: Usage | null, next: Usage): Usage {
     cache_read_input_tokens: next.cache_read_input_tokens ?? before?.cache_read_input_tokens,
     cache_creation_input_tokens: next.cache_creation_input_tokens ?? before?.cache_creation_input_tokens,
     cache_creation: next.cache_creation ?? before?.cache_creation,
+    server_tool_use: next.server_tool_use ?? before?.server_tool_use,
     cost: next.cost ?? before?.cost,
   }
+}
+
+function toToolUses(usage: Usage | null | undefined): ToolUses | undefined {
+  const webSearches = usage?.server_tool_use?.web_search_requests
+  return webSearches ? { webSearches, fileSearches: 0 } : undefined
 }
 
 function toUsage(usage: Usage): TokenUsage | null {

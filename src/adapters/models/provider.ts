@@ -21,6 +21,10 @@ export type CompletionRequest = ProviderRequest & { dialect: Dialect; headers?: 
  */
 export type TokenUsage = Required<Tokens> & { costUsd: number | null }
 
+/** Uses of tools that the vendor runs itself and charges by use. */
+export type ToolUses = { webSearches: number; fileSearches: number }
+export const NO_TOOL_USES: ToolUses = { webSearches: 0, fileSearches: 0 }
+
 /**
  * A complete answer: `json` is the provider's text, `content` the text of the first choice, `said` all billable output
  * (text, reasoning, refusals, tool calls).
@@ -34,6 +38,7 @@ export type Completion = {
   usage: TokenUsage | null
   /** The provider's word for why the answer ended. */
   finishReason?: string | null
+  toolUses?: ToolUses | undefined
 }
 
 /**
@@ -48,6 +53,8 @@ export type CompletionChunk = {
   isLast: boolean
   usage: TokenUsage | null
   finishReason?: string | null
+  /** All uses so far, where they are reported. */
+  toolUses?: ToolUses | undefined
 }
 
 /** Embedding vectors; `json` is the provider's answer. */

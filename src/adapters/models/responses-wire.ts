@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseBoundedJson } from '../../core/json/bounded-json.ts'
 import { listOf } from '../../core/text/lines.ts'
 import { ReportedCost, ReportedTokens, toFinishReason } from './answers.ts'
-import { type CompletionChunk, ProviderError, type TokenUsage } from './provider.ts'
+import { type CompletionChunk, ProviderError, type TokenUsage, type ToolUses } from './provider.ts'
 import { unreadable, type WireEvent, type WireFormat } from './wire-format.ts'
 
 const Usage = z.object({
@@ -18,7 +18,16 @@ const Reported = Usage.nullish().catch(null)
 const Text = z.string().nullish().catch(null)
 const Part = z.object({ type: Text, text: Text, refusal: Text })
 const Parts = listOf(Part).nullish().catch(null)
-const Item = z.object({ type: Text, name: Text, arguments: Text, input: Text, content: Parts, summary: Parts })
+const Action = z.object({ type: Text }).nullish().catch(null)
+const Item = z.object({
+  type: Text,
+  name: Text,
+  arguments: Text,
+  input: Text,
+  content: Parts,
+  summary: Parts,
+  action: Action,
+})
 type Item = z.infer<typeof Item>
 const Response = z.object({
   id: z.string().default(''),
@@ -57,12 +66,25 @@ export const responsesWire: WireFormat = {
     const content = output.flatMap((item) => (item.type === 'message' ? toTexts(item.content) : [])).join('')
     // Output text is needed only when the provider did not report usage.
     const said = used ? '' : output.map(toSaid).join('')
-    return { json, id, model, content, said, usage: used, finishReason: toFinishReason(status) }
+    return {
+      json,
+      id,
+      model,
+      content,
+      said,
+      usage: used,
+      finishReason: toFinishReason(status),
+      toolUses: countToolUses(output),
+    }
   },
-  createStreamReader: (provider) => (event) => toChunk(provider, event),
+  createStreamReader(provider) {
+    const done: Item[] = []
+    return (event) => toChunk(provider, event, done)
+  },
 }
 
-function toChunk(provider: string, { event, data }: WireEvent): CompletionChunk {
+/** Adds finished items to `done`. */
+function toChunk(provider: string, { event, data }: WireEvent, done: Item[]): CompletionChunk {
   const parsed = StreamEvent.safeParse(parseBoundedJson(data))
   if (!parsed.success) {
     throw new ProviderError('broken', unreadable(provider), { isSpent: true, cause: parsed.error })
@@ -70,6 +92,7 @@ function toChunk(provider: string, { event, data }: WireEvent): CompletionChunk 
   const { type, delta, item, response } = parsed.data
   const usage = response?.usage ? toUsage(response.usage) : null
   if (type === 'error' || type === 'response.failed') throw failed(provider, usage)
+  if (item && type === 'response.output_item.done') done.push(item)
   const name = type === 'response.output_item.added' ? (item?.name ?? '') : ''
   const said = type.endsWith('.delta') && typeof delta === 'string' ? delta : name
   return {
@@ -80,11 +103,20 @@ function toChunk(provider: string, { event, data }: WireEvent): CompletionChunk 
     isLast: LAST_EVENTS.has(type),
     usage,
     finishReason: LAST_EVENTS.has(type) ? type.slice(RESPONSE.length) : null,
+    toolUses: countToolUses(done),
   }
 }
 
 function failed(provider: string, usage: TokenUsage | null): ProviderError {
   return new ProviderError('broken', `AI provider ${provider} failed in the middle of its answer`, { usage })
+}
+
+/** Only searches are charged, not the opening of their results. */
+function countToolUses(items: readonly Item[]): ToolUses | undefined {
+  const isSearch = ({ type, action }: Item) => type === 'web_search_call' && (action?.type ?? 'search') === 'search'
+  const webSearches = items.filter(isSearch).length
+  const fileSearches = items.filter(({ type }) => type === 'file_search_call').length
+  return webSearches + fileSearches === 0 ? undefined : { webSearches, fileSearches }
 }
 
 function toSaid({ name, arguments: called, input, content, summary }: Item): string {

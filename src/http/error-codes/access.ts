@@ -142,6 +142,11 @@ export const ACCESS_CODES = {
     means: 'The plan or the key does not include this model.',
     remedy: 'Choose a model from `GET /v1/models`.',
   },
+  TOOL_UNPRICED: {
+    kinds: ['forbidden'],
+    means: 'The request lists a tool of the vendor whose cost is not reported, and the caller has a budget.',
+    remedy: 'Leave the tool out, or use a key without a budget.',
+  },
   STORAGE_FULL: {
     kinds: ['storage_full'],
     means: 'The storage of the plan is used up.',

@@ -70,6 +70,12 @@ const Tool = z.strictObject({
   input_examples: z.array(z.looseObject({})).optional(),
   cache_control,
 })
+/** Tools that Anthropic runs itself. */
+const ServerTool = z.looseObject({
+  type: z.string().regex(/^(?:web_search|web_fetch|code_execution)_\d{8}$/),
+  name: z.string(),
+  max_uses: z.int().positive().nullish(),
+})
 const isParallelOff = z.boolean().optional()
 
 const COUNTED = {
@@ -87,7 +93,7 @@ const COUNTED = {
       z.strictObject({ type: z.literal('disabled') }),
     ])
     .optional(),
-  tools: z.array(Tool).optional(),
+  tools: z.array(z.union([Tool, ServerTool])).optional(),
   tool_choice: z
     .discriminatedUnion('type', [
       z.strictObject({ type: z.enum(['auto', 'any']), disable_parallel_tool_use: isParallelOff }),

@@ -135,5 +135,7 @@ function toInputUsage(answer: VendorAnswer) {
 }
 
 function toOutputUsage(answer: VendorAnswer) {
-  return { output_tokens: usageOf(answer).output }
+  const { searches } = answer
+  const used = searches ? { server_tool_use: { web_search_requests: searches, web_fetch_requests: 0 } } : {}
+  return { output_tokens: usageOf(answer).output, ...used }
 }

@@ -31,6 +31,11 @@ export const RESPONSES: VendorDialect = {
       ...thinkingEvents(call, answer),
       ...textEvents(call, answer),
       ...toolEvents(call, answer),
+      ...searchesOf(call, answer).map((item, index) => ({
+        type: 'response.output_item.done',
+        output_index: 10 + index,
+        item,
+      })),
       { type: last, response: toResponse(call, answer) },
     ]
     return events.map((data, sequence_number) => named({ ...data, sequence_number }))
@@ -56,9 +61,12 @@ function toResponse(call: VendorCall, answer: VendorAnswer) {
     instructions: body.instructions ?? null,
     max_output_tokens: body.max_output_tokens ?? null,
     model: body.model,
-    output: [thoughtOf(call, answer), messageOf(call, answer), ...callsOf(call, answer)].filter(
-      (item) => item !== null,
-    ),
+    output: [
+      thoughtOf(call, answer),
+      messageOf(call, answer),
+      ...callsOf(call, answer),
+      ...searchesOf(call, answer),
+    ].filter((item) => item !== null),
     parallel_tool_calls: body.parallel_tool_calls ?? true,
     previous_response_id: null,
     reasoning: body.reasoning ?? { effort: null, summary: null },
@@ -91,6 +99,18 @@ function messageOf({ number }: VendorCall, answer: VendorAnswer) {
   if (pieces.length === 0) return null
   const content = [{ type: 'output_text', text: pieces.join(''), annotations: [], logprobs: [] }]
   return { id: `msg_${number}`, type: 'message', role: 'assistant', status: 'completed', content }
+}
+
+/** A search, and the opening of its first result, which is not charged. */
+function searchesOf({ number }: VendorCall, { searches = 0 }: VendorAnswer) {
+  return Array.from({ length: searches }, (_, index) => index).flatMap((index) =>
+    ['search', 'open_page'].map((type) => ({
+      type: 'web_search_call',
+      id: `ws_${number}_${index}_${type}`,
+      status: 'completed',
+      action: { type },
+    })),
+  )
 }
 
 function callsOf({ number }: VendorCall, { toolCalls = [] }: VendorAnswer) {

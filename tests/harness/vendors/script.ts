@@ -29,6 +29,8 @@ export type VendorAnswer = {
   text?: string | readonly string[]
   thinking?: string
   toolCalls?: readonly ToolUse[]
+  /** Web searches that the vendor made itself. */
+  searches?: number
   usage?: VendorUsage
   /** The answer ends because it reached the requested maximum of tokens. */
   isCutAtMaxTokens?: boolean

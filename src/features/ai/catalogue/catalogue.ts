@@ -194,11 +194,12 @@ export function isAllowed(model: CatalogueModel, { plan, key, budget }: Allowanc
   return isLocal(model) || isIn(plan.models, model.id)
 }
 
-function hasMoneyBudget({
+/** Returns whether a limit of the caller is an amount of money. */
+export function hasMoneyBudget({
   plan,
   key,
   budget,
-}: Omit<Allowance, 'budget'> & { budget: Allowance['budget'] | undefined }): boolean {
+}: Omit<Allowance, 'budget'> & { budget?: Allowance['budget'] | undefined }): boolean {
   return plan.costMicroUsdPerMonth !== null || isKeyOfMoney(key) || budget?.isOfMoney === true
 }
 

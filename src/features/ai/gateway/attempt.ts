@@ -1,4 +1,10 @@
-import { type CompletionChunk, ProviderError, type TokenUsage } from '../../../adapters/models/provider.ts'
+import {
+  type Completion,
+  type CompletionChunk,
+  ProviderError,
+  type TokenUsage,
+  type ToolUses,
+} from '../../../adapters/models/provider.ts'
 import type { TokenCounter } from '../../../adapters/models/token-counter.ts'
 import type { TokenCount } from '../../../adapters/models/token-parser.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
@@ -11,12 +17,14 @@ import type { Bill, SpendingOrder, Spendings } from '../usage/spend.ts'
 import type { PriceSource, TrailStep } from '../usage/tables.ts'
 import { UNCACHED } from '../usage/writer.ts'
 import { type Caller, type CompletionRequest, keepsBodies, type RequestSize } from './request-body.ts'
+import { reservedToolCost, type ToolSize, toolCost } from './tools/built-in-tools.ts'
 
 export type AttemptDeps = { spendings: Spendings; tokens: TokenCounter; bodyLog: Pick<BodyLog, 'add'> }
 /** One request to one model; `number` counts the attempts of a call from 1, `trail` is shared by them. */
 export type AttemptOrder = {
   request: CompletionRequest
   size: RequestSize
+  tools: ToolSize
   target: CatalogueModel
   number: number
   trail: Trail
@@ -29,7 +37,7 @@ export type Trail = Attribution & { callId: string | null; steps: TrailStep[] }
 export type Billed = { usage: TokenUsage; costMicroUsd: MicroUsd | null; isEstimated: boolean }
 
 /** A complete answer: its text as sent to the caller, its output, and its usage if reported. */
-type Answered = { json: string; said: string; usage: TokenUsage | null; finishReason?: string | null }
+type Answered = Pick<Completion, 'json' | 'said' | 'usage' | 'finishReason' | 'toolUses'>
 
 /** A request to a provider, from its reservation to its usage record. Exactly one of the last six functions ends it. */
 export type Attempt = {
@@ -59,13 +67,13 @@ const STOPPED: Failed = { failure: 'stopped', error: 'The program stopped before
 
 /** @throws AppError `limited` when a limit of the caller does not allow it. */
 export function beginAttempt(deps: AttemptDeps, order: AttemptOrder): Attempt {
-  const { request, size, trail } = order
+  const { request, trail } = order
   const { caller } = request
   const heard: Heard = {
     ...{ generationId: '', startedAt: performance.now(), firstTokenMs: null },
-    ...{ finishReason: null, reported: null, said: '' },
+    ...{ finishReason: null, reported: null, toolUses: undefined, said: '' },
   }
-  const { toStep, toBill, countUsage, toCutBill } = createBilling(deps, order, heard)
+  const { toStep, toBill, countUsage, toCutBill, toReservedBill } = createBilling(deps, order, heard)
   const logBodies = (answer: string | null) => {
     if (!keepsBodies(caller)) return
     const { generationId } = heard
@@ -73,8 +81,7 @@ export function beginAttempt(deps: AttemptDeps, order: AttemptOrder): Attempt {
   }
   const spending = deps.spendings.begin(toSpendingOrder(order), {
     count: () => toCutBill(STOPPED),
-    reserve: () =>
-      toBill({ ...NOTHING, inputTokens: size.inputTokens, outputTokens: size.outputTokens }, true, STOPPED),
+    reserve: () => toReservedBill(STOPPED),
   })
   heard.generationId = spending.generationId
   trail.callId ??= spending.generationId
@@ -85,10 +92,12 @@ export function beginAttempt(deps: AttemptDeps, order: AttemptOrder): Attempt {
       heard.reported = chunk.usage ?? heard.reported
       heard.said += chunk.said
       heard.finishReason = chunk.finishReason ?? heard.finishReason
+      heard.toolUses = chunk.toolUses ?? heard.toolUses
       if (heard.firstTokenMs === null && chunk.isAnswer) heard.firstTokenMs = sinceMs(heard.startedAt)
     },
     async succeed(answer) {
       heard.said = answer.said
+      heard.toolUses = answer.toolUses
       heard.finishReason = answer.finishReason ?? null
       logBodies(answer.json)
       const used = answer.usage ?? (await countUsage())
@@ -99,6 +108,7 @@ export function beginAttempt(deps: AttemptDeps, order: AttemptOrder): Attempt {
     withhold(answer, error) {
       heard.said = answer.said
       heard.reported = answer.usage
+      heard.toolUses = answer.toolUses
       heard.finishReason = answer.finishReason ?? null
       logBodies(answer.json)
       const failed = toFailed(error)
@@ -143,11 +153,13 @@ type Heard = {
   firstTokenMs: number | null
   finishReason: string | null
   reported: TokenUsage | null
+  toolUses: ToolUses | undefined
   said: string
 }
 
 /** Creates the functions that turn what an attempt received into its bill and its step of the trail. */
-function createBilling({ tokens }: AttemptDeps, { request, size, target, number, trail }: AttemptOrder, heard: Heard) {
+function createBilling({ tokens }: AttemptDeps, order: AttemptOrder, heard: Heard) {
+  const { request, size, target, number, trail } = order
   const earlier = trail.steps.length === 0 ? null : [...trail.steps]
   const toStep = (generationId: string | null, failed: Failed | null): TrailStep => ({
     generationId,
@@ -157,13 +169,18 @@ function createBilling({ tokens }: AttemptDeps, { request, size, target, number,
     failure: failed?.failure ?? null,
     error: failed?.error ?? null,
   })
-  const toBill = ({ costUsd, ...used }: TokenUsage, isEstimated: boolean, failed: Failed | null): Bill => ({
+  const toBill = (
+    { costUsd, ...used }: TokenUsage,
+    isEstimated: boolean,
+    failed: Failed | null,
+    toolMicroUsd = toolCost(target, request.body, heard.toolUses),
+  ): Bill => ({
     model: target.id,
     provider: target.provider.id,
     attempts: number,
     isOwnKey: target.paidBy !== null,
     ...used,
-    costMicroUsd: costOf(target, { costUsd, ...used }),
+    costMicroUsd: costOf(target, { costUsd, ...used }, toolMicroUsd),
     isEstimated,
     errorMessage: failed?.error ?? null,
     firstTokenMs: heard.firstTokenMs,
@@ -183,10 +200,16 @@ function createBilling({ tokens }: AttemptDeps, { request, size, target, number,
     const { used, isEstimated } = toCutUsage(reported, said, await countAll(), size)
     return toBill(used, isEstimated, failed)
   }
-  return { toStep, toBill, countUsage, toCutBill }
+  const toReservedBill = (failed: Failed): Bill => {
+    const { inputTokens, outputTokens } = size
+    return toBill({ ...NOTHING, inputTokens, outputTokens }, true, failed, toReservedToolCost(order))
+  }
+  return { toStep, toBill, countUsage, toCutBill, toReservedBill }
 }
 
-function toSpendingOrder({ request: { caller, endpoint }, size, target, trail }: AttemptOrder): SpendingOrder {
+function toSpendingOrder(order: AttemptOrder): SpendingOrder {
+  const { request, size, target, trail } = order
+  const { caller, endpoint } = request
   return {
     spender: toSpender(caller, target),
     agentId: caller.agentId,
@@ -195,9 +218,13 @@ function toSpendingOrder({ request: { caller, endpoint }, size, target, trail }:
     tags: trail.tags,
     estimate: {
       tokens: size.inputTokens + size.outputTokens,
-      costMicroUsd: target.price ? tokenCost(size, target.price) : 0,
+      costMicroUsd: (target.price ? tokenCost(size, target.price) : 0) + toReservedToolCost(order),
     },
   }
+}
+
+function toReservedToolCost({ request: { translator, body }, target, tools }: AttemptOrder): MicroUsd {
+  return reservedToolCost(target, translator?.dialect ?? 'chat', body, tools)
 }
 
 /**
@@ -217,9 +244,9 @@ function toSpender(caller: Caller, { paidBy }: CatalogueModel): Caller {
 }
 
 /** Prefers the administrator's price, then the cost that the provider reports, then the list price; else null. */
-function costOf({ price, isPriceSet }: CatalogueModel, usage: TokenUsage): MicroUsd | null {
+function costOf({ price, isPriceSet }: CatalogueModel, usage: TokenUsage, toolMicroUsd: MicroUsd): MicroUsd | null {
   if (usage.costUsd !== null && !isPriceSet) return toMicroUsd(usage.costUsd)
-  if (price) return tokenCost(usage, price)
+  if (price) return tokenCost(usage, price) + toolMicroUsd
   return usage.inputTokens + usage.outputTokens === 0 ? 0 : null
 }
 

@@ -16,6 +16,7 @@ import type { TrailStep } from '../usage/tables.ts'
 import { type Attempt, type AttemptDeps, type Billed, beginAttempt, type Trail } from './attempt.ts'
 import { type BodyForms, toBodyForms } from './dialects/body-forms.ts'
 import {
+  type BodyForm,
   type CompletionRequest,
   type RequestSize,
   sizeOfCompletion,
@@ -25,6 +26,7 @@ import {
   toWire,
 } from './request-body.ts'
 import { type Attempted, type Cooldowns, chooseTargets, type RouteDeps, tryInTurn } from './routing.ts'
+import { requirePricedTools, sizeOfTools, type ToolSize, toToolBound } from './tools/built-in-tools.ts'
 
 export type CompleteDeps = RouteDeps & AttemptDeps & { cooldowns: Cooldowns }
 
@@ -48,7 +50,7 @@ export type Completed = Served & Billed & { id: string; json: string; content: s
 export type Streamed = Served & { chunks: AsyncIterable<CompletionChunk>; prompt?: Promise<TokenCount> | null }
 
 /** A request, the most that it may use, and the bodies for its targets. */
-type Call = { request: CompletionRequest; size: RequestSize; forms: BodyForms }
+type Call = { request: CompletionRequest; size: RequestSize; tools: ToolSize; forms: BodyForms }
 
 /**
  * Completes a request: checks the caller's guardrails, chooses the models, reserves quota, tries one model after another, and records the usage of each attempt.
@@ -76,10 +78,20 @@ export async function embed(deps: CompleteDeps, asked: CompletionRequest): Promi
 }
 
 function openCall(deps: CompleteDeps, request: CompletionRequest, size: RequestSize): Call {
-  return { request, size, forms: toBodyForms(request, chooseTargets(deps, request.requested, request.caller)) }
+  const forms = toBodyForms(request, chooseTargets(deps, request.requested, request.caller))
+  const dialect = request.translator?.dialect ?? 'chat'
+  const tools = sizeOfTools(dialect, request.body)
+  requirePricedTools(request.caller, dialect, tools, forms.targets)
+  return { request, size, tools, forms }
 }
 
-type Answer = Pick<Completion, 'id' | 'json' | 'content' | 'said' | 'usage' | 'finishReason'>
+/** Limits a tight call to what it reserved. */
+function toBounds({ size, tools }: Call, target: CatalogueModel, form: BodyForm, isTight: boolean) {
+  const ofTools = isTight && form.dialect !== 'chat' ? toToolBound(form.dialect, form.body, tools) : {}
+  return { ...toBound(target, form, size, isTight), ...ofTools }
+}
+
+type Answer = Pick<Completion, 'id' | 'json' | 'content' | 'said' | 'usage' | 'finishReason' | 'toolUses'>
 
 async function ask(
   deps: CompleteDeps,
@@ -88,7 +100,7 @@ async function ask(
 ): Promise<Completed> {
   const served = await askInTurn(deps, call, (target, attempt) => {
     const form = call.forms.formOf(target)
-    return send(target, toWire(target, form, toBound(target, form, call.size, attempt.isTight)))
+    return send(target, toWire(target, form, toBounds(call, target, form, attempt.isTight)))
   })
   const { attempt, value } = served.value
   const { guard } = call.request.caller
@@ -129,7 +141,7 @@ export async function completeStreaming(deps: CompleteDeps, asked: CompletionReq
     if (request.translator?.startsWithUsage && form.dialect === 'chat') {
       prompt ??= deps.tokens.count({ request: request.json, said: '' })
     }
-    const changes = { ...toBound(target, form, call.size, attempt.isTight), ...toStreamOptions(form) }
+    const changes = { ...toBounds(call, target, form, attempt.isTight), ...toStreamOptions(form) }
     const wire = toWire(target, form, changes)
     return untilAnswer(target, attempt, await target.provider.stream(wire, request.signal))
   })
@@ -160,7 +172,7 @@ function toServed({ request, forms }: Call, { target, attempts, value }: Attempt
 /** Reserves and records every request to a provider as an attempt of its own, because each may cost money. */
 async function askInTurn<T>(
   deps: CompleteDeps,
-  { request, size, forms: { targets } }: Call,
+  { request, size, tools, forms: { targets } }: Call,
   send: (target: CatalogueModel, attempt: Attempt) => Promise<T>,
 ): Promise<Attempted<Underway<T>>> {
   const trail: Trail = { ...attributionOf(request.body, request.caller.tags), callId: null, steps: [] }
@@ -170,7 +182,7 @@ async function askInTurn<T>(
   const begin = (target: CatalogueModel) => {
     refused?.cancel()
     refused = null
-    return beginAttempt(deps, { request, size, target, number, trail })
+    return beginAttempt(deps, { request, size, tools, target, number, trail })
   }
   try {
     return await tryInTurn(deps.cooldowns, targets, async (target) => {
