@@ -5,6 +5,7 @@ import sql2 from './0002_key-settings.sql' with { type: 'text' }
 import sql3 from './0003_cache_tokens.sql' with { type: 'text' }
 import sql4 from './0004_stored_responses.sql' with { type: 'text' }
 import sql5 from './0005_stored_response_items.sql' with { type: 'text' }
+import sql6 from './0006_mcp_oauth.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -14,4 +15,5 @@ export const migrations = [
   { name: '0003_cache_tokens', sql: sql3 },
   { name: '0004_stored_responses', sql: sql4 },
   { name: '0005_stored_response_items', sql: sql5 },
+  { name: '0006_mcp_oauth', sql: sql6 },
 ]

@@ -26,6 +26,8 @@ export type SealedPlace =
   | 'installations:gatewayToken'
   | 'kept_keys'
   | 'managed_wallets'
+  | 'mcp_authorization_attempts'
+  | 'mcp_authorizations'
   | 'notice_channels'
   | 'provider_keys'
   | 'service_credentials'

@@ -28,6 +28,7 @@ import { expireApprovalsJob, resumeJob } from '../features/conversations/approva
 import { heartbeatJob } from '../features/conversations/heartbeat/heartbeat.ts'
 import { answerMailJob, codeMailJob, welcomeMailJob } from '../features/conversations/inbox/answer.ts'
 import { deliverMailJob } from '../features/conversations/inbox/jobs.ts'
+import { mcpAttemptsJob } from '../features/conversations/mcp-servers/authorize.ts'
 import { scheduledRunJob, scheduledTasksJob } from '../features/conversations/scheduled-tasks/jobs.ts'
 import { askJob, summarizeJob } from '../features/conversations/swarms/ask.ts'
 import {
@@ -102,6 +103,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     oldNoticesJob(accounts),
     throttlesJob(accounts),
     signInsJob(accounts),
+    mcpAttemptsJob(conversations),
     idempotencyJob(agents),
     catalogueJob(ai),
     installationsJob(agents),

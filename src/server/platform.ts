@@ -166,6 +166,7 @@ const ACCOUNTS_FOR_CONVERSATIONS = [
   'egress',
   'findUser',
   'guards',
+  'isHttps',
   'mailer',
   'openMessenger',
   'requestsPerMinute',

@@ -48,6 +48,7 @@ import { agentMessagesRoutes, chatSessionsWeb, chatWeb } from '../features/conve
 import { turnsWeb } from '../features/conversations/chat/turns/web.ts'
 import { heartbeatWeb } from '../features/conversations/heartbeat/web.ts'
 import { inboxWeb } from '../features/conversations/inbox/web.ts'
+import { mcpAuthorizationsWeb } from '../features/conversations/mcp-servers/authorization-routes.ts'
 import { mcpServersWeb } from '../features/conversations/mcp-servers/routes.ts'
 import { memoryWeb } from '../features/conversations/memory/routes.ts'
 import { scheduledTasksWeb } from '../features/conversations/scheduled-tasks/routes.ts'
@@ -139,6 +140,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', approvalsWeb(conversations))
   app.route('/', agentToolsWeb(conversations, owner))
   app.route('/', mcpServersWeb(conversations, owner))
+  app.route('/', mcpAuthorizationsWeb(conversations))
   app.route('/', logRoutes(agents, owner))
   app.route('/', metricsWeb(monitoring))
   app.route('/', fleetWeb(monitoring))

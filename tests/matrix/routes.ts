@@ -850,6 +850,20 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     status: 502,
     body: () => ({ tool: 'x' }),
   },
+  'POST /api/agents/:id/mcp-servers/:serverId/authorization web': {
+    names: MCP_SERVER,
+    path: (id) => `/api/agents/${agentOf(id)}/mcp-servers/${id}/authorization`,
+    status: 502,
+    body: () => ({}),
+  },
+  // No server of the matrix is connected.
+  'DELETE /api/agents/:id/mcp-servers/:serverId/authorization web': {
+    names: MCP_SERVER,
+    path: (id) => `/api/agents/${agentOf(id)}/mcp-servers/${id}/authorization`,
+    status: 404,
+  },
+  'GET /api/mcp/callback web': { status: 302 },
+  'GET /api/mcp/directory web': reached,
   'GET /api/agents/:id/tools web': { names: AGENT, status: 200 },
   'PUT /api/agents/:id/tools web': { names: AGENT, status: 200, body: () => ({ profile: 'minimal' }) },
   // Any key gets as far as the protocol, which finds that these requests accept no answer of its kind.

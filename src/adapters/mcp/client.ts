@@ -17,12 +17,22 @@ const [LINE_FEED, CARRIAGE_RETURN] = [0x0a, 0x0d]
 const MAX_PARTS = 1000
 
 /** URL of an external MCP server and the headers sent to it. */
-export type McpEndpoint = { url: string; headers: Readonly<Record<string, string>> }
+export type McpEndpoint = { url: string; headers: Readonly<Record<string, string>>; access?: McpAccess }
+
+/** The OAuth access to one server. Its functions throw the AppError that the call ends with. */
+export type McpAccess = {
+  token(): Promise<string>
+  /** Replaces the token that the server refused. */
+  renew(refused: string): Promise<void>
+  /** Ends the access after a refusal that a new token does not help; `scope` names what the server wants. */
+  end(scope: string | null): Promise<never>
+}
 
 /**
  * Calls external MCP servers over streamable HTTP through the egress client, with a new session per call so a failing
  * server affects only its own call.
- * @throws AppError `upstream_failed` and `upstream_timeout`.
+ * @throws AppError `upstream_failed`, with code MCP_AUTHORIZATION_REQUIRED for a server that wants a token, and
+ * `upstream_timeout`.
  */
 export type McpClients = {
   listTools(endpoint: McpEndpoint, timeoutMs: number): Promise<McpTool[]>
@@ -74,8 +84,10 @@ async function withClient<Result>(
   const tooMuch = new AbortController()
   const signal = AbortSignal.any([time, tooMuch.signal])
   const client = new Client({ name: 'stead', version: VERSION })
+  const refusals = createRefusals(endpoint.access)
   const transport = new StreamableHTTPClientTransport(new URL(endpoint.url), {
-    fetch: createEgressFetch(egress, endpoint.headers, { timeoutMs, signal, tooMuch }),
+    fetch: refusals.watch(createEgressFetch(egress, endpoint.headers, { timeoutMs, signal, tooMuch })),
+    ...(refusals.authProvider && { authProvider: refusals.authProvider }),
     reconnectionOptions: {
       maxRetries: 0,
       initialReconnectionDelay: 1000,
@@ -88,12 +100,60 @@ async function withClient<Result>(
     return await work(client, signal)
   } catch (cause) {
     if (time.aborted) throw new AppError('upstream_timeout', 'The MCP server did not answer in time', {}, { cause })
+    await refusals.rethrow()
     const reason = cause instanceof EgressError ? cause.message : 'The MCP server did not answer as it should'
     throw new AppError('upstream_failed', reason, {}, { cause })
   } finally {
     await client.close().catch(() => undefined)
   }
 }
+
+/**
+ * Connects the SDK with the access of the endpoint. The SDK retries once with a renewed token, but may report a refusal
+ * as another error, so the reason is kept here.
+ */
+function createRefusals(access: McpAccess | undefined) {
+  let failure: unknown
+  let refusal: Response | null = null
+  let current = ''
+  const noting = async <Result>(work: Promise<Result>): Promise<Result> => {
+    try {
+      return await work
+    } catch (error) {
+      failure = error
+      throw error
+    }
+  }
+  return {
+    authProvider: access && {
+      async token() {
+        current = await noting(access.token())
+        return current
+      },
+      onUnauthorized: () => noting(access.renew(current)),
+    },
+    watch(send: FetchLike): FetchLike {
+      return async (url, init) => {
+        const response = await send(url, init)
+        refusal = response.status === 401 || response.status === 403 ? response : null
+        return response
+      }
+    },
+    /** Throws the AppError of a refusal; returns after any other failure. */
+    async rethrow(): Promise<void> {
+      if (failure instanceof AppError) throw failure
+      if (refusal === null) return
+      const { extractWWWAuthenticateParams } = await import('@modelcontextprotocol/client')
+      const { error, scope = null } = extractWWWAuthenticateParams(refusal)
+      if (refusal.status === 403 && error !== 'insufficient_scope') return
+      if (access) await access.end(scope)
+      const message = 'The MCP server wants a sign-in'
+      throw new AppError('upstream_failed', message, { code: 'MCP_AUTHORIZATION_REQUIRED' })
+    },
+  }
+}
+
+type FetchLike = (url: string | URL, init?: RequestInit) => Promise<Response>
 
 /** Time and size limits of a session. */
 type Ending = { timeoutMs: number; signal: AbortSignal; tooMuch: AbortController }

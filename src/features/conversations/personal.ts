@@ -10,7 +10,7 @@ import { approvals } from './approvals/tables.ts'
 import { chatAttachments, chatSessions, chatToolCalls, chatTurns, messages } from './chat/tables.ts'
 import { heartbeats } from './heartbeat/tables.ts'
 import { inboxMessages } from './inbox/tables.ts'
-import { agentMcpServers } from './mcp-servers/tables.ts'
+import { agentMcpServers, mcpAuthorizations } from './mcp-servers/tables.ts'
 import { memoryInPages } from './memory/read.ts'
 import { agentMemory } from './memory/tables.ts'
 import { scheduledRuns, scheduledTasks } from './scheduled-tasks/tables.ts'
@@ -39,6 +39,10 @@ export const CONVERSATIONS_PERSONAL_DATA: readonly PersonalList[] = [
   }),
   rowsOfAgents('toolSettings', agentToolSettings, { of: agentToolSettings.agentId, hide: [] }),
   rowsOfAgents('mcpServers', agentMcpServers, { of: agentMcpServers.agentId, hide: ['sealedHeaders'] }),
+  rowsOfAgents('mcpAuthorizations', mcpAuthorizations, {
+    of: mcpAuthorizations.agentId,
+    hide: ['sealed', 'issuer', 'renewingUntil'],
+  }),
   personalRows('credentials', agentCredentials, { of: agentCredentials.userId, show: ['key', 'updatedAt'] }),
   personalRows('chatSessions', chatSessions, { of: chatSessions.userId, hide: ['sequence', 'userId'] }),
   rowsOfAgents('inbox', inboxMessages, {

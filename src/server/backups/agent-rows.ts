@@ -80,6 +80,7 @@ const ofFinishedTurn = "(SELECT state FROM backup.chat_turns WHERE id = row.turn
 export const BROUGHT: readonly BroughtTable[] = [
   { table: 'agent_tool_settings' },
   { table: 'agent_mcp_servers' },
+  { table: 'mcp_authorizations' },
   { table: 'agent_caps' },
   { table: 'agent_channels' },
   { table: 'agent_labels' },

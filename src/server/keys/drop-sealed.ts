@@ -37,6 +37,8 @@ const KINDS: Readonly<Record<SealedPlace, string>> = {
   'installations:gatewayToken': 'gateway tokens of linked machines',
   kept_keys: 'derived keys of the platform (replaced)',
   managed_wallets: 'wallet keys',
+  mcp_authorization_attempts: 'connections of MCP servers under way',
+  mcp_authorizations: 'OAuth access of agents to MCP servers',
   notice_channels: 'notification channels',
   provider_keys: 'provider keys of users',
   service_credentials: 'credentials of the platform for services',

@@ -100,7 +100,7 @@ export async function startOidcProvider(redirectUri: string): Promise<OidcProvid
 let loaded: Promise<typeof Provider> | undefined
 
 /** It has much to say on standard output about settings that are as a test wants them. */
-function loadQuietly(): Promise<typeof Provider> {
+export function loadQuietly(): Promise<typeof Provider> {
   if (loaded) return loaded
   for (const level of ['info', 'warn'] as const) {
     const say = console[level]
@@ -122,18 +122,19 @@ function makeKeys() {
   return keys
 }
 
-async function listen(server: Server): Promise<string> {
+export async function listen(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   return `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
 }
 
 /** Signs the person in and then grants what was asked for, as a person who clicks twice. */
-async function interact(
+export async function interact(
   provider: Provider,
   person: Person,
   request: IncomingMessage,
   response: ServerResponse,
+  granted?: { resource: string; scope: string },
 ): Promise<void> {
   const { prompt, session, params } = await provider.interactionDetails(request, response)
   if (prompt.name === 'login') {
@@ -141,7 +142,8 @@ async function interact(
     return
   }
   const grant = new provider.Grant({ accountId: session?.accountId ?? person.sub, clientId: String(params.client_id) })
-  grant.addOIDCScope(String(params.scope))
+  grant.addOIDCScope(String(params.scope ?? 'openid'))
+  if (granted) grant.addResourceScope(granted.resource, granted.scope)
   const consent = { grantId: await grant.save() }
   await provider.interactionFinished(request, response, { consent }, { mergeWithLastSubmission: true })
 }
@@ -153,7 +155,7 @@ function failOne(response: ServerResponse, answer: 'status 500' | 'html' | 'hang
 }
 
 /** A browser at the provider: keeps its cookies and follows every redirect until one leads back to us. */
-async function visit(startUrl: string, redirectUri: string): Promise<URL> {
+export async function visit(startUrl: string, redirectUri: string): Promise<URL> {
   const cookies = new Map<string, string>()
   let url = startUrl
   for (let hops = 0; hops < 12; hops++) {

@@ -4,10 +4,12 @@ import { write } from '../../../src/db/write.ts'
 import { keepKeys } from '../../../src/features/accounts/encryption/master-key.ts'
 import { setServiceCredential } from '../../../src/features/accounts/service-credentials/service-credentials.ts'
 import { ProvisionResponse } from '../../../src/features/agents/registry/schemas.ts'
+import { OneMcpServer, StartedAuthorization } from '../../../src/features/conversations/mcp-servers/schemas.ts'
 import { startOidcProvider } from '../doubles/oidc-provider.ts'
 import { startReceiver } from '../doubles/receivers.ts'
 import { INTERNAL_KEY, testPlatform } from '../platform.ts'
 import { bearer, json, read } from '../requests.ts'
+import { startProtectedMcp } from '../services/mcp-oauth.ts'
 import { openBrowser } from '../web-client.ts'
 
 const CALLBACK = 'http://localhost:3000/api/auth/idp-b/callback'
@@ -17,6 +19,7 @@ export const GIT = { origin: 'https://git.example.com', username: 'ada', passwor
 export async function openSealed() {
   const oidc = await startOidcProvider(CALLBACK)
   const receiver = await startReceiver()
+  const mcp = await startProtectedMcp('http://localhost:3000/api/mcp/callback')
   const it = testPlatform({
     environment: {
       SUMMARIZER_ALLOW_PRIVATE: 'true',
@@ -47,6 +50,15 @@ export async function openSealed() {
   await send('POST', '/api/settings/two-factor/setup', {})
   const machine = json('POST', { userId: user.id, gatewayToken: 'gw_of-elsewhere' }, bearer(INTERNAL_KEY))
   expect((await it.backend.request('/api/register-home', machine)).status).toBe(200)
+  const ofAgent = `/api/agents/${id}/mcp-servers`
+  const notes = { name: 'notes', url: mcp.url }
+  const { server: protectedServer } = await read(OneMcpServer, send('POST', ofAgent, notes))
+  const authorization = `${ofAgent}/${protectedServer.id}/authorization`
+  const { url } = await read(StartedAuthorization, send('POST', authorization, {}))
+  const back = await mcp.visit(url)
+  await it.web.request(`${back.pathname}${back.search}`, { headers: cookie })
+  // The second attempt stays open.
+  await send('POST', authorization, {})
   await enterTwice(oidc, openBrowser(it.web))
   await write(it.platform.db, (tx) => {
     keepKeys(tx, it.platform.sealer)
@@ -57,6 +69,7 @@ export async function openSealed() {
     [Symbol.asyncDispose]: async () => {
       await oidc[Symbol.asyncDispose]()
       await receiver[Symbol.asyncDispose]()
+      await mcp[Symbol.asyncDispose]()
     },
   }
 }

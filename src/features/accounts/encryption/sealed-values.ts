@@ -19,6 +19,8 @@ export const SEALED_COLUMNS: Readonly<Record<SealedPlace, SealedColumn>> = {
   'installations:gatewayToken': { table: 'installations', column: 'gateway_token', row: ['id'] },
   kept_keys: { table: 'kept_keys', column: 'sealed_key', row: ['name'] },
   managed_wallets: { table: 'managed_wallets', column: 'sealed_key', row: ['id'] },
+  mcp_authorization_attempts: { table: 'mcp_authorization_attempts', column: 'sealed', row: ['state_hash'] },
+  mcp_authorizations: { table: 'mcp_authorizations', column: 'sealed', row: ['server_id'] },
   notice_channels: { table: 'notice_channels', column: 'sealed_recipient', row: ['id'] },
   provider_keys: { table: 'provider_keys', column: 'sealed_key', row: ['user_id', 'provider'] },
   service_credentials: { table: 'service_credentials', column: 'sealed_value', row: ['name'] },

@@ -47,7 +47,7 @@ export function mcpServersWeb(deps: UseDeps & EndServerDeps, owner: MiddlewareHa
     owner,
     (c) => {
       const { id } = getAgent(deps.db, c.var.principal, c.req.param('id'))
-      const servers = listServers(deps.db, id).map((row) => toMcpServer(deps.sealer, row))
+      const servers = listServers(deps.db, id).map((row) => toMcpServer(deps, row))
       return c.json({ servers } satisfies McpServerList)
     },
   )
@@ -64,7 +64,7 @@ export function mcpServersWeb(deps: UseDeps & EndServerDeps, owner: MiddlewareHa
     validate('json', AddServerRequest),
     async (c) => {
       const row = await addServer(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))
-      return c.json({ server: toMcpServer(deps.sealer, row) }, 201)
+      return c.json({ server: toMcpServer(deps, row) }, 201)
     },
   )
 
@@ -81,7 +81,7 @@ export function mcpServersWeb(deps: UseDeps & EndServerDeps, owner: MiddlewareHa
     async (c) => {
       const { id: agentId, serverId: id } = c.req.param()
       const row = await changeServer(deps, c.var.principal, { agentId, id }, c.req.valid('json'))
-      return c.json({ server: toMcpServer(deps.sealer, row) })
+      return c.json({ server: toMcpServer(deps, row) })
     },
   )
 
@@ -181,7 +181,7 @@ export function mcpServersBackend(deps: UseDeps & { callers: CallerFinder }) {
       summary: 'Calls an MCP tool',
       tag: 'MCP servers',
       responses: { 200: ToolResult },
-      errors: ['not_found', 'conflict'],
+      errors: ['forbidden', 'not_found', 'conflict', 'unavailable', 'upstream_failed', 'upstream_timeout'],
     }),
     agent,
     validate('json', CallRequest),

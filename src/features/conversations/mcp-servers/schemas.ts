@@ -17,6 +17,11 @@ const Headers = z
 const BAD_TOOLS = 'tools must be at most 200 names'
 const Tools = z.array(z.string(BAD_TOOLS).min(1, BAD_TOOLS).max(1000, BAD_TOOLS), BAD_TOOLS).max(200, BAD_TOOLS)
 
+const BAD_FINGERPRINTS = 'acceptedTools must map names of tools to their fingerprints'
+const Fingerprints = z
+  .record(z.string().max(1000), z.string(BAD_FINGERPRINTS).regex(/^[0-9a-f]{64}$/, BAD_FINGERPRINTS), BAD_FINGERPRINTS)
+  .refine((tools) => Object.keys(tools).length <= 200, BAD_FINGERPRINTS)
+
 const BAD_COMMAND = 'command must be a program, such as npx'
 const Command = z.string(BAD_COMMAND).min(1, BAD_COMMAND).max(500, BAD_COMMAND).refine(hasNoNul, BAD_COMMAND)
 const BAD_ARGS = 'args must be at most 50 texts'
@@ -29,6 +34,65 @@ const Environment = z
     BAD_ENVIRONMENT,
   )
   .refine((variables) => Object.keys(variables).length <= 20, BAD_ENVIRONMENT)
+
+/** `expired`: the authorization server or the MCP server no longer accepts the tokens, or wants further scopes. */
+export const AUTHORIZATION_STATUSES = ['disconnected', 'connected', 'expired'] as const
+
+const BAD_SCOPE = 'scope must be names without quotes, separated by spaces'
+/** RFC 6749, 3.3 and appendix A. */
+const Scope = z
+  .string(BAD_SCOPE)
+  .trim()
+  .max(2000, BAD_SCOPE)
+  .regex(/^[\x21\x23-\x5b\x5d-\x7e ]+$/, BAD_SCOPE)
+const BAD_CLIENT = 'clientId and clientSecret must be printable text'
+const ClientText = z
+  .string(BAD_CLIENT)
+  .trim()
+  .min(1, BAD_CLIENT)
+  .max(1000, BAD_CLIENT)
+  .regex(/^[\x20-\x7e]+$/, BAD_CLIENT)
+
+/**
+ * Body of `POST /api/agents/:id/mcp-servers/:serverId/authorization`. Without `clientId` Stead uses the client of the
+ * last connection, or registers one. Without `scope` it requests the scopes that the MCP server names.
+ */
+export const AuthorizeRequest = z
+  .object({ clientId: ClientText.optional(), clientSecret: ClientText.optional(), scope: Scope.optional() })
+  .refine(({ clientId, clientSecret }) => clientSecret === undefined || clientId !== undefined, 'clientId is required')
+  .meta({ examples: [{}] })
+export type AuthorizeRequest = z.infer<typeof AuthorizeRequest>
+
+/** Where the owner's browser goes to authorize the agent, by which issuer, and for which scopes. */
+export const StartedAuthorization = z.object({ url: z.string(), issuer: z.string(), scopes: z.array(z.string()) })
+export type StartedAuthorization = z.infer<typeof StartedAuthorization>
+
+/** `revoked` is false where the authorization server offers no revocation or refused it; `error` says why it failed. */
+export const EndedAuthorization = z.object({ revoked: z.boolean(), error: z.string().nullable() })
+
+/** The OAuth access of an agent to an MCP server. `missingScopes` are wanted by the server and not granted. */
+const Authorization = z.object({
+  status: z.enum(AUTHORIZATION_STATUSES),
+  issuer: z.string().nullable(),
+  scopes: z.array(z.string()),
+  missingScopes: z.array(z.string()),
+  expiresAt: z.string().nullable(),
+  connectedAt: z.string().nullable(),
+})
+export type Authorization = z.infer<typeof Authorization>
+
+/** Query of `GET /api/mcp/callback`, which is untrusted. */
+export const CallbackQuery = z.object({
+  state: z.string().max(1000).optional(),
+  code: z.string().max(8192).optional(),
+  iss: z.string().max(2048).optional(),
+  error: z.string().max(1000).optional(),
+})
+export type CallbackQuery = z.infer<typeof CallbackQuery>
+
+/** Outcomes of a callback, in the query of the agent's page. */
+export const CONNECT_OUTCOMES = ['connected', 'denied', 'expired', 'issuer', 'failed'] as const
+export type ConnectOutcome = (typeof CONNECT_OUTCOMES)[number]
 
 const NewServer = z.object({
   name: Name,
@@ -67,7 +131,8 @@ export type AddServerRequest = z.infer<typeof AddServerRequest>
 /**
  * Body of `PATCH /api/agents/:id/mcp-servers/:serverId`. Omitted fields stay unchanged. A new origin deletes the
  * headers unless they are given too, so that another server does not receive them; a new command or new arguments
- * delete the environment. A server cannot change between `url` and `command`.
+ * delete the environment. A server cannot change between `url` and `command`. `acceptedTools` accepts changed tools
+ * with the fingerprints that the owner has seen.
  */
 export const ChangeServerRequest = z.object({
   url: Url.optional(),
@@ -76,6 +141,7 @@ export const ChangeServerRequest = z.object({
   environment: Environment.optional(),
   headers: Headers.optional(),
   bearer: NewServer.shape.bearer,
+  acceptedTools: Fingerprints.optional(),
   allowedTools: Tools.nullable().optional(),
   trustedTools: Tools.nullable().optional(),
   enabled: z.boolean('enabled must be true or false').optional(),
@@ -113,6 +179,7 @@ export const McpServer = z.object({
   allowedTools: z.array(z.string()).nullable(),
   trustedTools: z.array(z.string()).nullable(),
   enabled: z.boolean(),
+  authorization: Authorization.nullable(),
   createdAt: z.string(),
 })
 export type McpServer = z.infer<typeof McpServer>
@@ -128,15 +195,41 @@ const Tool = z.object({
   isReadOnly: z.boolean(),
 })
 export const McpServerTools = z.object({
-  tools: z.array(Tool.extend({ isAllowed: z.boolean(), isTrusted: z.boolean() })),
+  tools: z.array(
+    Tool.extend({
+      isAllowed: z.boolean(),
+      isTrusted: z.boolean(),
+      /** The description or schema differs from the accepted one: the tool needs approval until the owner accepts it. */
+      isChanged: z.boolean(),
+      fingerprint: z.string(),
+    }),
+  ),
 })
 export type McpServerTools = z.infer<typeof McpServerTools>
 
-/** Answer of `GET /v1/mcp/tools`: usable tools, and servers that failed to list theirs. */
+/**
+ * Answer of `GET /v1/mcp/tools`: usable tools, and servers that failed to list theirs. With `connectUrl` the owner has
+ * to authorize the agent there.
+ */
 export const OfferedTools = z.object({
   tools: z.array(Tool.extend({ server: z.string(), needsApproval: z.boolean() })),
-  failed: z.array(z.object({ server: z.string(), error: z.string() })),
+  failed: z.array(z.object({ server: z.string(), error: z.string(), connectUrl: z.string().nullable() })),
 })
+
+/** Answer of `GET /api/mcp/directory`. */
+export const McpDirectory = z.object({
+  servers: z.array(
+    z.object({
+      name: z.string(),
+      title: z.string(),
+      description: z.string(),
+      url: z.string(),
+      auth: z.enum(['none', 'oauth', 'oauth-client']),
+      documentation: z.string(),
+    }),
+  ),
+})
+export type McpDirectory = z.infer<typeof McpDirectory>
 
 /** Answer of `GET /v1/mcp/commands`: servers that the agent starts itself, with their environment. */
 export const OwnCommands = McpCommands

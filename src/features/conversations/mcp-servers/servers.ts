@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { McpEndpoint } from '../../../adapters/mcp/client.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { toAskedTool } from '../../../core/agents/asked-tool.ts'
-import type { McpCommand } from '../../../core/agents/mcp.ts'
+import { findNewPins, type McpCommand, type McpTool, type ToolPins } from '../../../core/agents/mcp.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Sealer } from '../../../core/secrets.ts'
@@ -18,13 +18,21 @@ import { requireConfined, whyUnconfined } from '../../agents/registry/checks.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import type { Base } from '../../base.ts'
 import { denyApprovalsOfTools } from '../approvals/decide.ts'
+import {
+  type AuthorizationDeps,
+  findAuthorization,
+  forgetAuthorization,
+  openAuthorization,
+  toAuthorization,
+} from './authorizations.ts'
 import type { AddServerRequest, ChangeServerRequest, McpServer } from './schemas.ts'
 import { agentMcpServers, type McpServerRow } from './tables.ts'
+import { findAccess, revokeTokens } from './tokens.ts'
 
 const MAX_SERVERS = 10
 const COMMAND = 'An MCP server by command'
 const StoredHeaders = z.record(z.string(), z.string())
-export type EndServerDeps = Base & Pick<Base, 'enqueue'> & { runtimes: Pick<Runtimes, 'runtimeOf'> }
+export type EndServerDeps = Base & Pick<AuthorizationDeps, 'mcpOauth'> & { runtimes: Pick<Runtimes, 'runtimeOf'> }
 
 /** Lists an agent's MCP servers, oldest first. */
 export function listServers(db: Db | Tx, agentId: string): McpServerRow[] {
@@ -85,7 +93,7 @@ export async function changeServer(
   deps: EndServerDeps,
   principal: Principal,
   { agentId, id }: { agentId: string; id: string },
-  { bearer, headers, environment, ...request }: ChangeServerRequest,
+  { bearer, headers, environment, acceptedTools, ...request }: ChangeServerRequest,
 ): Promise<McpServerRow> {
   const isReplaced = (before: McpServerRow) => before.command !== null && isAnother(before, request)
   if (isReplaced(getServer(deps.db, principal, agentId, id))) await requireTellableAgent(deps, principal, agentId)
@@ -98,7 +106,9 @@ export async function changeServer(
     const shown = before.command === null ? toHeaders(headers ?? {}, bearer) : (environment ?? {})
     const isForgotten = areGiven || isAnother(before, request)
     const sealedHeaders = sealHeaders(deps.sealer, id, shown)
-    const change = { ...given, ...(isForgotten && { sealedHeaders }), updatedAt: deps.clock.now() }
+    const toolPins = isMoved(before, request) ? {} : { ...before.toolPins, ...acceptedTools }
+    const change = { ...given, ...(isForgotten && { sealedHeaders }), toolPins, updatedAt: deps.clock.now() }
+    if (isMoved(before, request)) forgetAuthorization(tx, id)
     if (isReplaced(before)) endKnownToken(deps, tx, principal, before)
     const changed = tx.update(agentMcpServers).set(change).where(eq(agentMcpServers.id, id)).returning().get()
     denyWhatIsGone(tx, before, changed)
@@ -126,9 +136,15 @@ function isAnother(
   return isOther || (args !== undefined && JSON.stringify(args) !== JSON.stringify(before.args))
 }
 
+/** Returns whether another server answers from now on: neither tokens nor accepted tools are for it. */
+function isMoved(before: McpServerRow, request: Pick<ChangeServerRequest, 'url' | 'command' | 'args'>): boolean {
+  if (before.command !== null) return isAnother(before, request)
+  return request.url !== undefined && request.url !== before.url
+}
+
 /**
  * Removes a server. A program that the agent started may have read the agent's platform token: the token is rotated,
- * and a running agent is restarted, which also ends the program.
+ * and a running agent is restarted, which also ends the program. OAuth tokens are revoked where that is offered.
  * @throws AppError `not_found`; the container engine's error, with nothing changed.
  */
 export async function removeServer(
@@ -139,12 +155,16 @@ export async function removeServer(
 ): Promise<void> {
   const { command } = getServer(deps.db, principal, agentId, id)
   if (command !== null) await requireTellableAgent(deps, principal, agentId)
-  await write(deps.db, (tx) => {
+  const access = await write(deps.db, (tx) => {
     const server = getServer(tx, principal, agentId, id)
+    const row = findAuthorization(tx, id)
+    const secrets = row && openAuthorization(deps.sealer, row)
     tx.delete(agentMcpServers).where(eq(agentMcpServers.id, id)).run()
     if (server.command !== null) endKnownToken(deps, tx, principal, server)
     denyWhatIsGone(tx, server, { enabled: false, allowedTools: [], updatedAt: deps.clock.now() })
+    return row && secrets ? { row, secrets } : null
   })
+  if (access) await revokeTokens(deps, access)
 }
 
 /** Denies pending approvals for tools that the agent no longer has. */
@@ -185,23 +205,38 @@ export function forgetServers(tx: Tx, agentId: string): void {
   tx.delete(agentMcpServers).where(eq(agentMcpServers.agentId, agentId)).run()
 }
 
-/** Returns a server's URL and headers; null for a server that the agent starts. */
-export function toEndpoint(sealer: Sealer, row: McpServerRow): McpEndpoint | null {
-  return row.command !== null ? null : { url: row.url, headers: unsealHeaders(sealer, row) }
+/** Returns a server's URL, headers and OAuth access; null for a server that the agent starts. */
+export function toEndpoint(deps: AuthorizationDeps, row: McpServerRow): McpEndpoint | null {
+  if (row.command !== null) return null
+  const access = findAccess(deps, row)
+  return { url: row.url, headers: unsealHeaders(deps.sealer, row), ...(access && { access }) }
+}
+
+/** Remembers how tools are described when they are listed for the first time. */
+export async function pinTools(db: Db, serverId: string, tools: readonly McpTool[]): Promise<ToolPins> {
+  const isThis = eq(agentMcpServers.id, serverId)
+  const before = db.select({ pins: agentMcpServers.toolPins }).from(agentMcpServers).where(isThis).get()?.pins ?? {}
+  if (findNewPins(before, tools) === null) return before
+  return write(db, (tx) => {
+    const pins = tx.select({ pins: agentMcpServers.toolPins }).from(agentMcpServers).where(isThis).get()?.pins ?? {}
+    const toolPins = { ...pins, ...findNewPins(pins, tools) }
+    tx.update(agentMcpServers).set({ toolPins }).where(isThis).run()
+    return toolPins
+  })
 }
 
 /** Lists the servers that an agent starts itself, with their environment; none where no sandbox confines them. */
 export function listCommands({ db, sealer }: Base, agent: AgentRow): McpCommand[] {
   if (whyUnconfined(agent) !== null) return []
   return listServers(db, agent.id).flatMap((row) => {
-    const { name, command, args, allowedTools, trustedTools, enabled } = row
+    const { name, command, args, allowedTools, trustedTools, toolPins, enabled } = row
     if (command === null) return []
     const environment = unsealHeaders(sealer, row)
-    return [{ name, command, args, environment, allowedTools, trustedTools, enabled }]
+    return [{ name, command, args, environment, allowedTools, trustedTools, toolPins, enabled }]
   })
 }
 
-export function toMcpServer(sealer: Sealer, row: McpServerRow): McpServer {
+export function toMcpServer({ db, sealer }: Pick<Base, 'db' | 'sealer'>, row: McpServerRow): McpServer {
   const names = Object.keys(unsealHeaders(sealer, row))
   return {
     id: row.id,
@@ -214,6 +249,7 @@ export function toMcpServer(sealer: Sealer, row: McpServerRow): McpServer {
     allowedTools: row.allowedTools,
     trustedTools: row.trustedTools,
     enabled: row.enabled,
+    authorization: toAuthorization(findAuthorization(db, row.id)),
     createdAt: row.createdAt.toISOString(),
   }
 }

@@ -3,14 +3,14 @@ import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import type { AgentEndpoint } from '../../../adapters/gateways/http.ts'
 import type { McpClients } from '../../../adapters/mcp/client.ts'
 import { toAskedTool } from '../../../core/agents/asked-tool.ts'
-import { isTrustedTool, type McpResult, type McpTool } from '../../../core/agents/mcp.ts'
+import { fingerprintOf, isChangedTool, isTrustedTool, type McpResult, type McpTool } from '../../../core/agents/mcp.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { findReachableEndpoint } from '../../agents/registry/address.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
-import type { Base } from '../../base.ts'
 import { claimApproval } from '../approvals/decide.ts'
+import { type AuthorizationDeps, toConnectUrl } from './authorizations.ts'
 import type { CallRequest } from './schemas.ts'
-import { listServers, toEndpoint } from './servers.ts'
+import { listServers, pinTools, toEndpoint } from './servers.ts'
 import type { McpServerRow } from './tables.ts'
 
 /** Longest wait of a turn for a server's tools. */
@@ -25,12 +25,13 @@ const MAX_REMEMBERED = 1000
 
 const Input = z.record(z.string(), z.unknown())
 
-type Listed = { tools: McpTool[]; error: string | null; until: number }
+/** `wantsOwner`: the server refuses until the owner connects it. */
+type Listed = { tools: McpTool[]; error: string | null; wantsOwner: boolean; until: number }
 
 /** Recently listed tools, by server and its last change. One map for the whole platform. */
 export type McpListings = Map<string, Listed>
 
-export type UseDeps = Base & {
+export type UseDeps = AuthorizationDeps & {
   mcpClients: McpClients
   mcpListings: McpListings
   gateway: Pick<AgentGateway, 'listMcpTools' | 'callMcpTool'>
@@ -39,14 +40,17 @@ export type UseDeps = Base & {
 /** Lists the tools that an agent may use through the platform, and the servers that failed to answer. */
 export async function listAgentMcpTools(deps: UseDeps, agentId: string) {
   const servers = listServers(deps.db, agentId).filter(({ enabled, command }) => enabled && command === null)
-  const listed = await Promise.all(servers.map(async (server) => ({ server, ...(await listTools(deps, server)) })))
+  const listed = await Promise.all(servers.map((server) => listPinned(deps, server)))
   return {
     tools: listed.flatMap(({ server, tools }) =>
       tools
         .filter(({ name }) => isAllowed(server, name))
-        .map((tool) => ({ ...tool, server: server.name, needsApproval: !isTrustedTool(server.trustedTools, tool) })),
+        .map((tool) => ({ ...tool, server: server.name, needsApproval: !isTrusted(server, tool) })),
     ),
-    failed: listed.flatMap(({ server, error }) => (error === null ? [] : [{ server: server.name, error }])),
+    failed: listed.flatMap(({ server, error, wantsOwner }) => {
+      const connectUrl = wantsOwner ? toConnectUrl(deps.appUrl, agentId) : null
+      return error === null ? [] : [{ server: server.name, error, connectUrl }]
+    }),
   }
 }
 
@@ -57,10 +61,10 @@ export async function listAgentMcpTools(deps: UseDeps, agentId: string) {
  */
 export async function callMcpTool(deps: UseDeps, agentId: string, call: CallRequest): Promise<McpResult> {
   const server = listServers(deps.db, agentId).find(({ name, enabled }) => enabled && name === call.server)
-  const endpoint = server && toEndpoint(deps.sealer, server)
+  const endpoint = server && toEndpoint(deps, server)
   if (!endpoint || !isAllowed(server, call.tool)) throw new AppError('not_found', 'The agent has no such tool')
   const input = Input.parse(JSON.parse(call.arguments))
-  if (!(await isTrusted(deps, server, call.tool))) {
+  if (!(await needsNoApproval(deps, server, call.tool))) {
     if (!call.approvalId) throw new AppError('forbidden', 'The owner has not approved that', { code: 'NOT_APPROVED' })
     const use = { tool: toAskedTool(server.name, call.tool), arguments: call.arguments }
     await claimApproval(deps, agentId, call.approvalId, use)
@@ -69,10 +73,20 @@ export async function callMcpTool(deps: UseDeps, agentId: string, call: CallRequ
 }
 
 /** Returns whether a tool needs no approval; a tool that the server does not list needs one. */
-async function isTrusted(deps: UseDeps, server: McpServerRow, name: string): Promise<boolean> {
-  if (server.trustedTools !== null) return server.trustedTools.includes(name)
-  const { tools } = await listTools(deps, server)
-  return tools.some((tool) => tool.name === name && tool.isReadOnly)
+async function needsNoApproval(deps: UseDeps, listed: McpServerRow, name: string): Promise<boolean> {
+  const { server, tools } = await listPinned(deps, listed)
+  return tools.some((tool) => tool.name === name && isTrusted(server, tool))
+}
+
+/** A changed description may be an attack on the model, so the trust in the former one does not cover it. */
+function isTrusted({ trustedTools, toolPins }: McpServerRow, tool: McpTool): boolean {
+  return isTrustedTool(trustedTools, tool) && !isChangedTool(toolPins, tool)
+}
+
+/** Lists the tools of a server, which comes back with the pins of new tools. */
+async function listPinned(deps: UseDeps, server: McpServerRow): Promise<Listed & { server: McpServerRow }> {
+  const listed = await listTools(deps, server)
+  return { ...listed, server: { ...server, toolPins: await pinTools(deps.db, server.id, listed.tools) } }
 }
 
 /**
@@ -80,14 +94,17 @@ async function isTrusted(deps: UseDeps, server: McpServerRow, name: string): Pro
  * @throws AppError of the client and the gateway.
  */
 export async function askTools(deps: UseDeps, server: McpServerRow) {
-  const endpoint = toEndpoint(deps.sealer, server)
+  const endpoint = toEndpoint(deps, server)
   const tools = endpoint
     ? await deps.mcpClients.listTools(endpoint, ASK_TIMEOUT_MS)
     : await deps.gateway.listMcpTools(requireAddress(deps, server), server.name)
+  const toolPins = await pinTools(deps.db, server.id, tools)
   return tools.map((tool) => ({
     ...tool,
     isAllowed: isAllowed(server, tool.name),
-    isTrusted: isTrustedTool(server.trustedTools, tool),
+    isTrusted: isTrusted({ ...server, toolPins }, tool),
+    isChanged: isChangedTool(toolPins, tool),
+    fingerprint: fingerprintOf(tool),
   }))
 }
 
@@ -97,7 +114,7 @@ export function tryTool(
   server: McpServerRow,
   use: { tool: string; arguments: Record<string, unknown> },
 ) {
-  const endpoint = toEndpoint(deps.sealer, server)
+  const endpoint = toEndpoint(deps, server)
   if (endpoint) return deps.mcpClients.callTool(endpoint, use.tool, use.arguments, TRY_TIMEOUT_MS)
   return deps.gateway.callMcpTool(requireAddress(deps, server), { server: server.name, ...use })
 }
@@ -110,20 +127,25 @@ function requireAddress({ db, sealer }: UseDeps, { agentId }: McpServerRow): Age
   throw new AppError('conflict', message, { code: 'AGENT_NOT_RUNNING' })
 }
 
-async function listTools({ clock, sealer, mcpClients, mcpListings }: UseDeps, server: McpServerRow): Promise<Listed> {
+async function listTools(deps: UseDeps, server: McpServerRow): Promise<Listed> {
+  const { clock, mcpClients, mcpListings } = deps
   const now = clock.now().getTime()
   const key = `${server.id} ${server.updatedAt.getTime()}`
   const known = mcpListings.get(key)
   if (known && known.until > now) return known
-  const endpoint = toEndpoint(sealer, server)
+  const endpoint = toEndpoint(deps, server)
   if (!endpoint) throw new AppError('internal', 'A server without an address is asked by its agent')
   const listed = await mcpClients.listTools(endpoint, LIST_TIMEOUT_MS).then(
-    (tools) => ({ tools, error: null, until: now + LISTED_FOR_MS }),
-    (error) => ({ tools: [], error: errorMessage(error), until: now + FAILED_FOR_MS }),
+    (tools) => ({ tools, error: null, wantsOwner: false, until: now + LISTED_FOR_MS }),
+    (error) => ({ tools: [], error: errorMessage(error), wantsOwner: wantsOwner(error), until: now + FAILED_FOR_MS }),
   )
   if (mcpListings.size >= MAX_REMEMBERED) mcpListings.clear()
   mcpListings.set(key, listed)
   return listed
+}
+
+function wantsOwner(error: unknown): boolean {
+  return error instanceof AppError && error.extra.code === 'MCP_AUTHORIZATION_REQUIRED'
 }
 
 function isAllowed({ allowedTools }: McpServerRow, name: string): boolean {
