@@ -6,6 +6,7 @@ import sql3 from './0003_cache_tokens.sql' with { type: 'text' }
 import sql4 from './0004_stored_responses.sql' with { type: 'text' }
 import sql5 from './0005_stored_response_items.sql' with { type: 'text' }
 import sql6 from './0006_mcp_oauth.sql' with { type: 'text' }
+import sql7 from './0007_pairing_and_tunnels.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -16,4 +17,5 @@ export const migrations = [
   { name: '0004_stored_responses', sql: sql4 },
   { name: '0005_stored_response_items', sql: sql5 },
   { name: '0006_mcp_oauth', sql: sql6 },
+  { name: '0007_pairing_and_tunnels', sql: sql7 },
 ]

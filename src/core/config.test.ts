@@ -117,6 +117,7 @@ test('without any variable the settings are the documented defaults', () => {
       dockerHost: '/var/run/docker.sock',
       basePort: 19_000,
       killSwitch: false,
+      pairingCodeMinutes: 10,
       processCommand: undefined,
       image: `stead-agent:${VERSION}`,
       images: null,

@@ -210,6 +210,7 @@ function toAgents(env: Settings) {
     dockerHost: env.DOCKER_HOST,
     basePort: env.AGENTS_BASE_PORT,
     killSwitch: env.KILL_SWITCH,
+    pairingCodeMinutes: env.PAIRING_CODE_MINUTES,
     processCommand: env.AGENT_PROCESS_COMMAND,
     image: env.AGENT_IMAGE,
     images: env.AGENT_IMAGES ?? null,

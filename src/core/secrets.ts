@@ -53,6 +53,7 @@ export type DerivedKey =
   | 'gateway-challenges'
   | 'key-check'
   | 'known-devices'
+  | 'pairing-codes'
   | 'proof-of-work'
   | 'seal'
   | 'social-identity'

@@ -1,3 +1,4 @@
+import type { SocketHandler } from '../core/web-socket.ts'
 import type { Tx } from '../db/open.ts'
 import type { Bodies } from './bodies/unfinished.ts'
 
@@ -28,6 +29,8 @@ export type Bindings = {
    * long.
    */
   keepOpen?: (request: Request, stalledSeconds?: number) => void
+  /** Makes the connection of the request a WebSocket; false for a request that is no handshake. */
+  upgrade?: (handler: SocketHandler) => boolean
   /** Aborts when the server stops, to end streams. */
   stopping?: AbortSignal
 }

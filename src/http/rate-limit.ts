@@ -56,6 +56,23 @@ export function limitWrongCredentials(limit: number, isWrong: (error: AppError, 
   return describeMiddleware(middleware, { errors: ['limited'] })
 }
 
+/**
+ * Refuses requests of all addresses while more than `limit` failed within a minute, so that many addresses together
+ * cannot guess a secret.
+ * @throws AppError `limited` with `message`.
+ */
+export function limitFailures(limit: number, message: string, isFailure: (error: AppError) => boolean) {
+  let [failures, resetMs] = [0, 0]
+  const middleware = createMiddleware<BaseEnv>(async (c, next) => {
+    const now = Date.now()
+    if (now >= resetMs) [failures, resetMs] = [0, now + WINDOW_MS]
+    if (failures >= limit) throw new AppError('limited', message, { retryAfter: String(secondsUntil(resetMs)) })
+    await next()
+    if (c.error instanceof AppError && isFailure(c.error)) failures += 1
+  })
+  return describeMiddleware(middleware, { errors: ['limited'] })
+}
+
 /** Counts requests by key per minute. Clients choose keys, so number and length are limited. */
 function createCounter(): (key: string) => { hits: number; resetMs: number } {
   const counts = new QuickLRU<string, { hits: number; resetMs: number }>({ maxSize: MAX_KEYS })

@@ -1,15 +1,17 @@
 import { forward, type ProxyClient, type ProxyTimeouts } from '../adapters/gateways/proxy.ts'
 import {
   closeTunnel,
-  createTunnelHandlers,
+  createSocketHandlers,
   openTunnel,
   type Tunnel,
+  toSocketHandler,
   toUpgradeHeaders,
 } from '../adapters/gateways/tunnel.ts'
 import { AppError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { inRequest, REQUEST_ID_HEADER, toRequestId } from '../core/request-id.ts'
 import type { Sealer } from '../core/secrets.ts'
+import type { ServerSocket, SocketHandler } from '../core/web-socket.ts'
 import type { Db } from '../db/open.ts'
 import { admit, createGatewayFinder, createHostReader } from '../features/agents/proxy/ingress.ts'
 import type { AgentActivity } from '../features/agents/sleep/sleep.ts'
@@ -20,7 +22,7 @@ import { describeFailure, statusOf, summarize, toAppError } from '../http/errors
 import { STANDBY_REASON } from './standby.ts'
 
 /** Connection of a request; `stopping` ends subscriptions, which would otherwise never end. */
-export type AgentProxyCaller = { server: Bun.Server<Tunnel>; client: ProxyClient; stopping: AbortSignal }
+export type AgentProxyCaller = { server: Bun.Server<SocketHandler>; client: ProxyClient; stopping: AbortSignal }
 
 export type AgentProxy = {
   /** Returns the agent that the Host header addresses; null for the web app. */
@@ -102,17 +104,17 @@ function takeBodyShare(bodies: Bodies, request: Request, { address }: ProxyClien
   return share
 }
 
-/** Handles WebSockets to agents and closes them when `stopping` aborts. */
-export function createTunnels(stopping: AbortSignal): Bun.WebSocketHandler<Tunnel> {
-  const open = new Set<Bun.ServerWebSocket<Tunnel>>()
+/** Handles WebSockets and closes them when `stopping` aborts. */
+export function createSockets(stopping: AbortSignal): Bun.WebSocketHandler<SocketHandler> {
+  const open = new Set<ServerSocket>()
   stopping.addEventListener('abort', () => {
     for (const socket of open) socket.close(1001, 'The service is stopping')
   })
-  return createTunnelHandlers(open)
+  return createSocketHandlers(open)
 }
 
-function upgrade(request: Request, server: Bun.Server<Tunnel>, tunnel: Tunnel): Response | undefined {
-  if (server.upgrade(request, { data: tunnel, headers: toUpgradeHeaders(tunnel) })) return undefined
+function upgrade(request: Request, server: Bun.Server<SocketHandler>, tunnel: Tunnel): Response | undefined {
+  if (server.upgrade(request, { data: toSocketHandler(tunnel), headers: toUpgradeHeaders(tunnel) })) return undefined
   closeTunnel(tunnel)
   throw new AppError('invalid', 'Not a WebSocket handshake')
 }

@@ -4,7 +4,7 @@ import { keysBackend } from '../features/accounts/keys/backend.ts'
 import { clusterBackend } from '../features/admin/cluster/routes.ts'
 import { lifecycleBackend } from '../features/agents/deployments/lifecycle-routes.ts'
 import { deploymentsBackend } from '../features/agents/deployments/routes.ts'
-import { installationsBackend } from '../features/agents/installations/routes.ts'
+import { installationsBackend, machinesBackend } from '../features/agents/installations/routes.ts'
 import { logRoutes } from '../features/agents/logs/routes.ts'
 import { agentConfigRoutes, agentsBackend } from '../features/agents/management/backend.ts'
 import { provisioningBackend } from '../features/agents/provisioning/routes.ts'
@@ -64,6 +64,7 @@ export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents:
   app.route('/', metricsExposition(monitoring))
   app.route('/', keysBackend(accounts))
   app.route('/', installationsBackend(agents))
+  app.route('/', machinesBackend(agents))
   app.route('/', invitesBackend(accounts))
   app.route('/', infraMcpBackend(monitoring))
   app.route('/', clusterBackend(admin, internalKey))

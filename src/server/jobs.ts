@@ -12,7 +12,9 @@ import { retentionJob } from '../features/admin/retention/retention.ts'
 import { releaseFeedJob } from '../features/admin/updates/release-feed.ts'
 import { followClonePaymentsJob } from '../features/agents/cloning/follow-payments.ts'
 import { deployJob, removeJob } from '../features/agents/deployments/run.ts'
+import { pairingCodesJob } from '../features/agents/installations/pairing.ts'
 import { installationsJob } from '../features/agents/installations/service.ts'
+import { machinesJob } from '../features/agents/installations/tunnel-state.ts'
 import { followLogsJob, forgetLogsJob } from '../features/agents/logs/ingest.ts'
 import { idempotencyJob } from '../features/agents/provisioning/provision.ts'
 import { outagesJob, reconcileJob, watchJob } from '../features/agents/reconciliation/reconcile.ts'
@@ -107,6 +109,8 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     idempotencyJob(agents),
     catalogueJob(ai),
     installationsJob(agents),
+    machinesJob(agents),
+    pairingCodesJob(agents),
     usageSpoolJob(ai),
     underWayJob(ai),
     usageAlertsJob(ai),

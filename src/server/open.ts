@@ -20,6 +20,7 @@ import { noteKey, readKeptKey } from '../features/accounts/encryption/master-key
 import { requireDefaultPlan, takePlansOfFile } from '../features/accounts/own-plans/own-plans.ts'
 import { PASSWORD_COST } from '../features/accounts/passwords/passwords.ts'
 import { createConfiguredOwner, issueSetupLink, type SetupLink } from '../features/accounts/registration/setup.ts'
+import { forgetTunnels } from '../features/agents/installations/tunnel-state.ts'
 import {
   claimOwnership,
   findStandbyReason,
@@ -189,6 +190,7 @@ async function startJobs(platform: Platform): Promise<{ stop(): Promise<void> }>
   const { agents, ai, queue } = platform
   const { db, clock, log } = agents
   await freeLeases(db, clock)
+  await forgetTunnels(agents)
   await ai.usageSpool.recover().catch((error) => log.error(`[UsageLogger] Failed to log usage: ${errorMessage(error)}`))
   // Before any request, so that a client joining a turn finds it.
   platform.conversations.turns.resume()

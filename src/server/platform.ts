@@ -112,6 +112,7 @@ function closePlatform(
   const parsers = [webTools.pages, webTools.git, webTools.pdf, webTools.mailReader, ai.tokens]
   for (const part of [agents.changes, ...parsers, monitoring.exposition]) part.close()
   void webTools.workspaceLinks.close()
+  agents.machineLinks.close()
   connection.close()
 }
 

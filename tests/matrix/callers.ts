@@ -108,6 +108,12 @@ export const GUARDS: Readonly<Record<string, (caller: Caller, method: string) =>
     return proof === 'reading key' ? 403 : 401
   },
   'agent-token': ({ proof }) => (proof === 'agent token' ? null : 401),
+  // The machines of this world have no tokens of their own.
+  machine: () => 401,
+  'machine-or-owner': ({ proof }) => {
+    if (proof === 'key') return null
+    return proof === 'reading key' ? 403 : 401
+  },
   'any-bearer': ({ proof }) => {
     if (proof === 'key' || proof === 'agent token' || proof === 'internal key') return null
     return proof === 'reading key' || proof === 'wrong bearer' ? 403 : 401

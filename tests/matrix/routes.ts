@@ -271,6 +271,10 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     body: ({ id }) => ({ userId: id, name: 'unknown' }),
   },
   'GET /api/installations backend': reached,
+  // These machines have no tunnel.
+  'GET /api/installations/:id/tunnel backend': { names: INSTALLATION, status: 404 },
+  'POST /api/installations/pair backend': { status: 400, body: () => ({}) },
+  'PUT /api/installations/self backend': reached,
   'POST /api/subscriptions/deploy backend': { status: 404, body: () => ({ tier: 'solo', customerId: 'cus_missing' }) },
   'GET /api/cluster backend': { status: 404 },
   'POST /api/cluster/snapshot backend': { status: 404 },
@@ -701,6 +705,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/health web': reached,
   'GET /api/installations web': reached,
   'GET /api/installations/address web': reached,
+  'POST /api/installations/pairing-codes web': { status: 201 },
   'DELETE /api/installations/:id web': { names: INSTALLATION, status: 200 },
   'GET /api/instance/:userId web': instance(''),
   'POST /api/instance/:userId/repair web': instance('/repair'),

@@ -114,8 +114,8 @@ export function toProblemError({ message, type, code }: Problem, status: number)
     const { kind } = toProblemError({ message, type, code: undefined }, status)
     return new KeptFailure(kind, message)
   }
-  // The agent keeps the turn and continues it after a restart.
-  if (code === 'AGENT_STOPPING') return new BrokenConnection(message, true)
+  // The agent keeps the turn and continues it after a restart, or when its machine is back.
+  if (code === 'AGENT_STOPPING' || code === 'MACHINE_OFFLINE') return new BrokenConnection(message, true)
   if (TURN_CODES.has(code)) return new AppError(code === 'TURN_NOT_FOUND' ? 'not_found' : 'conflict', message, { code })
   if (status === 429 || type === 'rate_limit_error') return new AppError('limited', message)
   if (status === 401) return new AppError('upstream_failed', 'The agent refused its gateway token')

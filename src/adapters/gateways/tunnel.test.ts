@@ -1,22 +1,23 @@
 import { expect, test } from 'bun:test'
 import { findHold } from '../../../tests/harness/speed/loop-hold.ts'
 import { measureSlowness } from '../../../tests/harness/speed/machine-speed.ts'
-import { createTunnelHandlers, openTunnel, type Tunnel, toUpgradeHeaders } from './tunnel.ts'
+import type { SocketHandler } from '../../core/web-socket.ts'
+import { createSocketHandlers, openTunnel, toSocketHandler, toUpgradeHeaders } from './tunnel.ts'
 
 const HOLD_MS = 50
 const PROGRAM = new URL('../../../tests/harness/programs/flooding-agent.ts', import.meta.url).pathname
 
 /** Starts a server whose WebSockets are tunnels to the agent at `agentUrl`. */
 function startDoor(agentUrl: string) {
-  return Bun.serve<Tunnel, never>({
+  return Bun.serve<SocketHandler, never>({
     hostname: '127.0.0.1',
     port: 0,
     async fetch(request, upgrading) {
       const tunnel = await openTunnel(request, agentUrl, null)
-      const isOpen = upgrading.upgrade(request, { data: tunnel, headers: toUpgradeHeaders(tunnel) })
+      const isOpen = upgrading.upgrade(request, { data: toSocketHandler(tunnel), headers: toUpgradeHeaders(tunnel) })
       return isOpen ? undefined : new Response(null, { status: 400 })
     },
-    websocket: createTunnelHandlers(new Set()),
+    websocket: createSocketHandlers(new Set()),
   })
 }
 

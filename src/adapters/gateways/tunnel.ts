@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts'
+import type { ServerSocket, SocketHandler } from '../../core/web-socket.ts'
 import { type ProxyClient, toAgentHeaders } from './proxy.ts'
 
 const CONNECT_MS = 10_000
@@ -14,7 +15,6 @@ const BROKEN = 1006
 const TOO_SLOW = 1013
 
 type Message = string | Buffer
-type ClientSocket = Bun.ServerWebSocket<Tunnel>
 
 /** A WebSocket to an agent, and its messages until the caller's socket is open. */
 export type Tunnel = {
@@ -58,26 +58,35 @@ export function toUpgradeHeaders({ agent }: Tunnel): Record<string, string> {
   return agent.protocol ? { 'sec-websocket-protocol': agent.protocol } : {}
 }
 
-/** Connects the caller's WebSocket with the agent's. `open` holds the open ones. */
-export function createTunnelHandlers(open: Set<ClientSocket>): Bun.WebSocketHandler<Tunnel> {
+/** Handles the WebSockets of clients with the handler of each. `open` holds the open ones. */
+export function createSocketHandlers(open: Set<ServerSocket>): Bun.WebSocketHandler<SocketHandler> {
   return {
     maxPayloadLength: MAX_MESSAGE_BYTES,
     backpressureLimit: MAX_UNSENT_BYTES,
     closeOnBackpressureLimit: true,
     open(client) {
       open.add(client)
-      join(client)
+      client.data.open(client)
     },
+    message: (client, message) => client.data.message(client, message),
+    close(client, code, reason) {
+      open.delete(client)
+      client.data.close(client, code, reason)
+    },
+  }
+}
+
+/** Connects the caller's WebSocket with the agent's. */
+export function toSocketHandler(tunnel: Tunnel): SocketHandler {
+  const { agent, isClientFlooding } = tunnel
+  return {
+    open: (client) => join(client, tunnel),
     message(client, message) {
-      const { agent, isClientFlooding } = client.data
       if (isClientFlooding()) return client.terminate()
       agent.send(message)
       if (agent.bufferedAmount > MAX_UNSENT_BYTES) agent.terminate()
     },
-    close(client, code, reason) {
-      open.delete(client)
-      end(client.data.agent, { code, reason })
-    },
+    close: (_client, code, reason) => end(agent, { code, reason }),
   }
 }
 
@@ -86,8 +95,7 @@ export function closeTunnel({ agent }: Tunnel): void {
   agent.terminate()
 }
 
-function join(client: ClientSocket): void {
-  const { data: tunnel } = client
+function join(client: ServerSocket, tunnel: Tunnel): void {
   const { agent } = tunnel
   for (const message of tunnel.early.splice(0)) client.send(message)
   agent.onmessage = ({ data }) => {
@@ -113,7 +121,7 @@ function keepEarly(tunnel: Tunnel, message: Message): void {
 }
 
 /** Closes one side like the other: with its code and reason, or abruptly. */
-function end(socket: ClientSocket | WebSocket, { code, reason }: Ended): void {
+function end(socket: ServerSocket | WebSocket, { code, reason }: Ended): void {
   if (code === BROKEN) socket.terminate()
   else if (code === NO_CODE) socket.close()
   else socket.close(code, reason)

@@ -3,7 +3,14 @@ import type { Machine, PlatformClient } from '../../adapters/platform/client.ts'
 import { AppError } from '../../core/errors.ts'
 import { type ConnectionEvent, type ConnectionOptions, keepConnected } from './machine.ts'
 
-const machine: Machine = { mode: 'home', name: 'attic', gatewayUrl: 'http://127.0.0.1:1', gatewayToken: 'gw_1' }
+const machine: Machine = {
+  mode: 'home',
+  name: 'attic',
+  gatewayUrl: 'http://127.0.0.1:1',
+  gatewayToken: 'gw_1',
+  version: '0.1.0',
+  agentKind: 'stead',
+}
 const away = () => new AppError('unavailable', 'away')
 
 /**
@@ -28,7 +35,7 @@ async function run(script: string[], options: Partial<ConnectionOptions> & { ran
       calls.push('register')
       if (happens('away')) throw away()
       if (happens('revoked')) throw new AppError('unauthenticated', 'Unauthorized')
-      return 'http://dashboard'
+      return { dashboardUrl: 'http://dashboard', installationId: null }
     },
     async sendHeartbeat() {
       calls.push('beat')

@@ -3,6 +3,7 @@ import { homedir, hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { createAgentGateway } from '../../adapters/gateways/gateway.ts'
+import { WORKSPACE_FOLDER } from '../../adapters/runtimes/contract/agent-image.ts'
 import { createDockerRuntime } from '../../adapters/runtimes/docker/docker.ts'
 import { createEngine } from '../../adapters/runtimes/engine/engine.ts'
 import { systemClock } from '../../core/clock.ts'
@@ -16,19 +17,23 @@ import { pause } from '../../jobs/runner.ts'
 import { MAX_TURN_MS, PLATFORM_IDLE_MS, STOP_GRACE_MS } from '../agent.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
-import { addMachineOptions, type Gateway, type MachineOptions, runMachine } from './machine.ts'
+import { createMachineLog, type MachineLog } from './log.ts'
+import { addMachineOptions, type Gateway, type MachineAccess, type MachineOptions, runMachine } from './machine.ts'
 
 /** 43 characters of an alphabet of 62 have 256 bits. */
 const TOKEN_LENGTH = 43
 const INSTANCE_LENGTH = 12
 
-type HomeOptions = MachineOptions & { model: string; port: string; host: string; dir: string; image?: string }
+type HomeOptions = MachineOptions & { model: string; port: string; host: string; image?: string }
+/** The id of an agent that was not paired, and of its container. */
+const AGENT_ID = 'home'
+const HOME = { mode: 'home', agentKind: 'stead' } as const
 
 /** Adds `home`, which runs an agent on this machine for a remote platform. */
 export function homeCommand(program: Command): void {
   addExample(
     addMachineOptions(program.command('home')),
-    'stead home --platform https://stead.example:3001 --key-file ~/.stead/key',
+    'stead home --platform https://stead.example:3001 --code ABCD-EFGH',
     `The agent’s models are the platform’s, paid by the owner of the key. Its own clients show the gateway token that stands
 in the file gateway.token of --dir (or GATEWAY_TOKEN, GATEWAY_TOKEN_FILE). It goes on while the platform is away.`,
   )
@@ -37,19 +42,29 @@ in the file gateway.token of --dir (or GATEWAY_TOKEN, GATEWAY_TOKEN_FILE). It go
     .option('--port <port>', 'where its gateway listens; 0: a free one', '18789')
     .option('--host <address>', 'address it binds', '127.0.0.1')
     .option('--image <image>', 'run it as a container of this image, with the engine of DOCKER_HOST')
-    .option('--dir <folder>', 'its memory, its files and its gateway token', join(homedir(), '.stead', 'home'))
-    .action((options: HomeOptions) => runMachine(options, (platform) => startHomeAgent(options, platform)))
+    .option(
+      '--dir <folder>',
+      'its memory, its files, its gateway token and the credentials of its pairing',
+      join(homedir(), '.stead', 'home'),
+    )
+    .action((options: HomeOptions) =>
+      runMachine(options, { ...HOME, checkOptions: async () => readPort(options.port) }, (access) =>
+        startHomeAgent(options, access),
+      ),
+    )
 }
 
-async function startHomeAgent(options: HomeOptions, platform: { url: string; key: string }): Promise<Gateway> {
+async function startHomeAgent(options: HomeOptions, access: MachineAccess): Promise<Gateway> {
   const folder = resolve(options.dir)
   const gatewayToken = readGatewayToken(folder)
   const port = readPort(options.port)
   const name = options.name ?? process.env.STEAD_NAME ?? hostname()
   // Logs to standard error: standard output carries the events.
+  const machineLog = createMachineLog(() => systemClock.now())
   const log = createLog('info', {
     write(line) {
       const { stderr } = process
+      machineLog.add(toPrettyLine(line, { hasColors: false }).trimEnd())
       stderr.write(stderr.isTTY ? toPrettyLine(line, { hasColors: stderr.hasColors() }) : line)
     },
   })
@@ -57,28 +72,31 @@ async function startHomeAgent(options: HomeOptions, platform: { url: string; key
     const instance = readKept(join(folder, 'instance.id'), () => randomText(INSTANCE_LENGTH).toLowerCase())
     const dockerHost = process.env.DOCKER_HOST || '/var/run/docker.sock'
     const { image, model } = options
-    return startHomeContainer({ image, port, name, model, platform, gatewayToken, instance, dockerHost }, log)
+    const platform = { url: access.url, key: access.token }
+    const home = { image, port, name, model, platform, gatewayToken, instance, dockerHost }
+    return startHomeContainer(home, machineLog, log)
   }
   const { serveAgent } = await import('../../agent/server.ts')
   const agent = await serveAgent(
     {
       host: options.host,
       port,
-      agentId: 'home',
+      agentId: access.paired?.agentId ?? AGENT_ID,
       name,
       model: options.model,
       version: VERSION,
       folder,
       gatewayToken,
-      platformUrl: platform.url,
-      platformToken: platform.key,
+      platformUrl: access.url,
+      platformToken: access.token,
       idleMs: PLATFORM_IDLE_MS,
       maxTurnMs: MAX_TURN_MS,
     },
     { clock: systemClock, fetch, log },
   )
   return {
-    machine: { mode: 'home', gatewayUrl: agent.url, gatewayToken },
+    machine: { ...HOME, gatewayUrl: agent.url, gatewayToken },
+    services: { log: machineLog, files: { base: folder, below: [WORKSPACE_FOLDER] } },
     check: async () => undefined,
     stop: () => agent.stop(STOP_GRACE_MS),
   }
@@ -104,7 +122,6 @@ function readPort(text: string): number {
   throw new UsageError(`--port: must be a port, not ${JSON.stringify(text)}`)
 }
 
-const AGENT_ID = 'home'
 const PULL_TIMEOUT_MS = 1_800_000
 /** Timeout and interval of health checks of the container. */
 const BEGIN_MS = 60_000
@@ -129,7 +146,7 @@ type HomeContainer = {
  * Runs the agent as a container with the platform's security profile and stops it at the end; its volume stays.
  * @throws AppError `internal` without an engine, `not_found` IMAGE_NOT_FOUND, `conflict` PORT_TAKEN.
  */
-async function startHomeContainer(home: HomeContainer, log: Log): Promise<Gateway> {
+async function startHomeContainer(home: HomeContainer, machineLog: MachineLog, log: Log): Promise<Gateway> {
   const { platform, gatewayToken, instance, image, port } = home
   // Inside the container, localhost is the container itself.
   if (/^(?:localhost|127\.|\[::1\])/.test(new URL(platform.url).hostname)) {
@@ -152,7 +169,8 @@ async function startHomeContainer(home: HomeContainer, log: Log): Promise<Gatewa
   const waited = AbortSignal.timeout(BEGIN_MS)
   while (!waited.aborted && !(await gateway.isLive(endpoint))) await pause(POLL_MS, waited)
   return {
-    machine: { mode: 'home', gatewayUrl: endpoint.baseUrl, gatewayToken },
+    machine: { ...HOME, gatewayUrl: endpoint.baseUrl, gatewayToken },
+    services: { log: machineLog, files: null },
     async check() {
       if (await gateway.isLive(endpoint)) return
       throw new AppError('unavailable', 'The container does not answer')

@@ -39,6 +39,12 @@ export const AGENTS = {
       'Minutes without work until an agent without a messenger sleeps; it wakes when something reaches it; `0`: never',
     form: 'minutes',
   }),
+  PAIRING_CODE_MINUTES: z.coerce
+    .number()
+    .positive()
+    .max(1440)
+    .default(10)
+    .describe('Minutes in which a machine can use a pairing code; fractions are accepted'),
   KILL_SWITCH: flag(false).describe('`true` disables provisioning (503)'),
   BROWSE_ROOT: z.string().min(1).optional().meta({
     description: 'Folder that `/api/browse` shows to the operator and administrators when no agent is named',

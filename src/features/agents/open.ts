@@ -6,13 +6,19 @@ import { createTokenTrial } from '../../adapters/channels/try-tokens.ts'
 import type { AgentGateway } from '../../adapters/gateways/gateway.ts'
 import type { Runtime } from '../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../adapters/runtimes/contract/runtimes.ts'
+import { createMachineRuntime } from '../../adapters/runtimes/machine/machine.ts'
+import { withMachines } from '../../adapters/runtimes/machine/with-machines.ts'
+import { createMachineLinks, type MachineLinks } from '../../adapters/tunnel/links.ts'
 import type { Config } from '../../core/config.ts'
+import { VERSION } from '../../core/version.ts'
 import { createChangeFeed } from '../../db/changes.ts'
 import type { Tx } from '../../db/open.ts'
 import { createLiveStreams } from '../../http/streams/sse.ts'
+import type { SendNotice } from '../accounts/notifications/send-notice.ts'
 import type { openAccounts } from '../accounts/open.ts'
 import type { Base } from '../base.ts'
 import type { BookClonePayment, OpenAgentWallet } from './cloning/clone.ts'
+import { createMachineFinder, createTunnelRecorder } from './installations/tunnel-state.ts'
 import { createLogViewers } from './logs/read.ts'
 import { createImageRules } from './operations/images.ts'
 import { createAgentLocks } from './operations/operations.ts'
@@ -41,13 +47,30 @@ type AgentsSettings = Pick<
   | 'watchdog'
 >
 
+/** Opens the tunnels of users' machines and the runtime that reaches agents through them. */
+function openMachines(
+  base: Base,
+  options: { sendNotice: SendNotice; isStandby: boolean; ownRuntimes: Runtimes },
+): { machineLinks: MachineLinks; runtimes: Runtimes } {
+  const { sendNotice, isStandby, ownRuntimes } = options
+  const onChange = createTunnelRecorder({ ...base, sendNotice }, () => machineLinks)
+  const machineLinks: MachineLinks = createMachineLinks({ log: base.log, version: VERSION, onChange })
+  const machines = createMachineRuntime({ links: machineLinks, findMachine: createMachineFinder(base.db) })
+  return { machineLinks, runtimes: isStandby ? ownRuntimes : withMachines(ownRuntimes, machines) }
+}
+
 /** Opens the parts that features of agents share. */
 export function openAgents(
   base: Base,
   settings: AgentsSettings,
-  { isHttps, rules, mailer }: Pick<ReturnType<typeof openAccounts>, 'isHttps' | 'rules' | 'mailer'>,
   {
-    runtimes,
+    isHttps,
+    rules,
+    mailer,
+    sendNotice,
+  }: Pick<ReturnType<typeof openAccounts>, 'isHttps' | 'rules' | 'mailer' | 'sendNotice'>,
+  {
+    runtimes: ownRuntimes,
     gateway,
     isStandby,
     webPort,
@@ -72,19 +95,18 @@ export function openAgents(
 ) {
   const { db, clock } = base
   const { agents, agentsDomain, ai, baseRpcUrl, dataDir, databaseFile, siweChainId, verification, watchdog } = settings
-  const channelUrls = {
-    telegram: watchdog.telegram.apiUrl,
-    discord: watchdog.discord.apiUrl,
-    slack: watchdog.slack.apiUrl,
-  }
+  const { telegram, discord, slack } = watchdog
+  const channelUrls = { telegram: telegram.apiUrl, discord: discord.apiUrl, slack: slack.apiUrl }
   const addresses = { agentsDomain, isHttps, webPort }
   const imageRules = createImageRules(agents)
   const agentLocks = createAgentLocks()
   const activity = createAgentActivity(clock)
+  const { machineLinks, runtimes } = openMachines(base, { sendNotice, isStandby, ownRuntimes })
   const placing = { addresses, runtimes, urlForAgents, imageRules, channelUrls, basePort: agents.basePort }
   const wake = createWaker({ ...base, ...placing, gateway, agentLocks })
   return {
     ...placing,
+    ...{ machineLinks, version: VERSION, pairingCodeMinutes: agents.pairingCodeMinutes },
     backendPort: settings.ports.backend,
     clearMemory,
     bookClonePayment,

@@ -25,6 +25,36 @@ export const AGENT_CODES = {
     means: 'The log of the cluster did not answer in time, so the write may or may not take effect.',
     remedy: 'Read the object before you repeat the request.',
   },
+  MACHINE_OFFLINE: {
+    kinds: ['unavailable'],
+    means: 'The machine that runs the agent is not connected; the message says since when.',
+    remedy: 'Start `stead home` or `stead link` on the machine.',
+  },
+  RUNS_ON_MACHINE: {
+    kinds: ['conflict'],
+    means: "The agent runs on its owner's machine, where the platform cannot start, stop or change it.",
+    remedy: 'Use the commands of the machine.',
+  },
+  PAIRING_CODE_UNKNOWN: {
+    kinds: ['invalid'],
+    means: 'No pairing code matches.',
+    remedy: 'Check the code, or create a new one on the page Machines.',
+  },
+  PAIRING_CODE_USED: {
+    kinds: ['conflict'],
+    means: 'Another machine has used the pairing code.',
+    remedy: 'Create a new one on the page Machines.',
+  },
+  PAIRING_CODE_EXPIRED: {
+    kinds: ['conflict'],
+    means: 'The pairing code is older than `PAIRING_CODE_MINUTES`.',
+    remedy: 'Create a new one on the page Machines.',
+  },
+  VERSION_UNSUPPORTED: {
+    kinds: ['conflict'],
+    means: 'The versions of machine and platform are more than one minor version apart; `version` is the platform’s.',
+    remedy: 'Run `stead upgrade` where the message says.',
+  },
   ROLLED_BACK: {
     kinds: ['internal'],
     means: 'The new version was not healthy; the previous one was restored.',

@@ -218,6 +218,8 @@ const ADMISSIONS: Readonly<Record<string, Admission>> = {
   session: { schemes: ['session'], errors: ['unauthenticated'] },
   admin: { schemes: ['session'], errors: ['unauthenticated', 'forbidden'] },
   'internal-key': { schemes: ['internalKey'], errors: ['unauthenticated', 'forbidden', 'misconfigured'] },
+  machine: { schemes: ['agentToken'], errors: ['unauthenticated'] },
+  'machine-or-owner': { schemes: ['agentToken', 'apiKey'], errors: ['unauthenticated', 'forbidden', 'not_found'] },
   'metrics-token': { schemes: ['metricsToken'], errors: ['unauthenticated', 'forbidden'] },
   installer: { schemes: ['apiKey', 'internalKey'], errors: ['unauthenticated', 'forbidden', 'misconfigured'] },
   // Disabled tools are forbidden to the agent.

@@ -130,7 +130,8 @@ async function captureState(
   { agentsFolder, engines }: Stores,
   file: string,
 ): Promise<Pick<BackupAgent, 'state' | 'reason'>> {
-  if (runtime === null) return { state: 'none', reason: null }
+  // The files of an agent on its owner's machine are there.
+  if (runtime === null || runtime === 'machine') return { state: 'none', reason: null }
   try {
     if (runtime === 'process')
       return { state: await captureFolder(agentFolder(agentsFolder, id).state, file), reason: null }

@@ -1,7 +1,8 @@
 import { getPath } from 'hono/utils/url'
-import { closeTunnel, openTunnel, type Tunnel, toUpgradeHeaders } from '../../adapters/gateways/tunnel.ts'
+import { closeTunnel, openTunnel, toSocketHandler, toUpgradeHeaders } from '../../adapters/gateways/tunnel.ts'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import type { SocketHandler } from '../../core/web-socket.ts'
 import type { ApiName } from '../../http/env.ts'
 import { createForwardedHeader, type ForwardedRequest } from './forwarded.ts'
 import type { ClusterNode } from './node.ts'
@@ -20,7 +21,7 @@ export type ReceivedRequest = {
   api: ApiName
   host: string | null
   address(): string | null
-  server: Bun.Server<Tunnel>
+  server: Bun.Server<SocketHandler>
   /** Answers the request with this process's own services. */
   serve(request: Request, as: ForwardedRequest): Response | undefined | Promise<Response | undefined>
 }
@@ -73,7 +74,7 @@ export function createClusterRouter(node: ClusterNode, key: Buffer, log: Log): C
   const tunnel = async ({ request, server }: ReceivedRequest, headers: Headers, leaderUrl: string) => {
     const opened = await openTunnel(withHeaders(request, headers), leaderUrl, null).catch(() => null)
     if (!opened) return unavailable('The leader of the cluster cannot be reached.', true)
-    if (server.upgrade(request, { data: opened, headers: toUpgradeHeaders(opened) })) return undefined
+    if (server.upgrade(request, { data: toSocketHandler(opened), headers: toUpgradeHeaders(opened) })) return undefined
     closeTunnel(opened)
     return Response.json({ error: 'Not a WebSocket handshake' }, { status: 400 })
   }

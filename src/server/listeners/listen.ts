@@ -1,14 +1,14 @@
 import http from 'node:http'
 import { getPath } from 'hono/utils/url'
 import type { ProxyClient } from '../../adapters/gateways/proxy.ts'
-import type { Tunnel } from '../../adapters/gateways/tunnel.ts'
 import { AppError, toListenError } from '../../core/errors.ts'
+import type { SocketHandler } from '../../core/web-socket.ts'
 import type { UnderWay } from '../../features/monitoring/prometheus/registry.ts'
 import { clientAddress, isIn, parseRanges } from '../../http/address.ts'
 import { MAX_LARGE_BODY_BYTES } from '../../http/bodies/body.ts'
-import type { ApiName } from '../../http/env.ts'
+import type { ApiName, Bindings } from '../../http/env.ts'
 import type { HostRule, HostVerdict } from '../../http/hosts.ts'
-import { type AgentProxy, createTunnels } from '../agent-proxy.ts'
+import { type AgentProxy, createSockets } from '../agent-proxy.ts'
 import type { App } from '../app.ts'
 import type { ForwardedRequest } from '../cluster/forwarded.ts'
 import type { ClusterRouter } from '../cluster/router.ts'
@@ -119,14 +119,14 @@ function listenOn(
   { api, host, port, onlyBelow }: Place,
   { trustedProxies, judgeHost, noteMisdirected }: Omit<ListenOptions, 'host' | 'ports'>,
   stopping: AbortSignal,
-): Bun.Server<Tunnel> {
+): Bun.Server<SocketHandler> {
   const trusted = parseRanges(trustedProxies)
-  const addressOf = (request: Request, server: Bun.Server<Tunnel>) => {
+  const addressOf = (request: Request, server: Bun.Server<SocketHandler>) => {
     const socketAddress = server.requestIP(request)?.address ?? null
     const forwardedFor = trusted.length > 0 ? request.headers.get('x-forwarded-for') : null
     return socketAddress && clientAddress(socketAddress, forwardedFor, trusted)
   }
-  const toProxyClient = (request: Request, server: Bun.Server<Tunnel>): ProxyClient => {
+  const toProxyClient = (request: Request, server: Bun.Server<SocketHandler>): ProxyClient => {
     const isProxied = isIn(server.requestIP(request)?.address ?? '', trusted)
     const isHttps = isProxied && request.headers.get('x-forwarded-proto') === 'https'
     return { address: addressOf(request, server), proto: isHttps ? 'https' : 'http' }
@@ -141,7 +141,7 @@ function listenOn(
       development: false,
       // In production mode Bun would share a taken port without an error.
       reusePort: false,
-      websocket: createTunnels(stopping),
+      websocket: createSockets(stopping),
       fetch(received, server) {
         const hostHeader = received.headers.get('host')
         const verdict = judgeHost(hostHeader)
@@ -160,12 +160,13 @@ function listenOn(
             return installation.agentProxy.answer(served, agent, from)
           }
           if (served.method !== 'GET') server.timeout(received, HANDLER_SECONDS)
-          return installation.app.fetch(served, {
+          return fetchApp(installation.app, served, {
             api: as.api,
             // Computed on demand: it costs as much as routing.
             get address() {
               return as.address
             },
+            upgrade: (data) => server.upgrade(received, { data }),
             keepOpen: (_request: Request, stalledSeconds = 0) => server.timeout(received, stalledSeconds),
             stopping,
           })
@@ -192,6 +193,23 @@ function listenOn(
   } catch (error) {
     throw toListenError(error, host, port, `${api.toUpperCase()}_PORT`)
   }
+}
+
+/** Calls the app. Resolves to undefined when a route has made the connection a WebSocket. */
+function fetchApp(
+  app: App,
+  request: Request,
+  bindings: Bindings & Required<Pick<Bindings, 'upgrade'>>,
+): Response | Promise<Response | undefined> {
+  if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') return app.fetch(request, bindings)
+  let isUpgraded = false
+  const upgrade = (handler: SocketHandler) => {
+    isUpgraded = bindings.upgrade(handler)
+    return isUpgraded
+  }
+  const { api, address, stopping } = bindings
+  const answered = Promise.resolve(app.fetch(request, { api, address, upgrade, ...(stopping && { stopping }) }))
+  return answered.then((response) => (isUpgraded ? undefined : response))
 }
 
 /** Adds `connection: close` while the server stops, so that the client opens a new connection for its next request. */
@@ -250,7 +268,7 @@ type Listener = {
   end(): Promise<void>
 }
 
-function toListener(server: Bun.Server<Tunnel>): Listener {
+function toListener(server: Bun.Server<SocketHandler>): Listener {
   const port = server.port ?? 0
   return {
     port,

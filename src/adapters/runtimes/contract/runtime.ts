@@ -18,9 +18,11 @@ const RESERVED = new Set(['PATH', 'HOME', 'TMPDIR', 'LANG', 'PORT', 'HOST', 'NOD
 export const AGENT_KINDS = ['stead', 'openclaw'] as const
 export type AgentKind = (typeof AGENT_KINDS)[number]
 
-/** Names of the runtimes. */
-export const RUNTIMES = ['process', 'docker', 'swarm'] as const
+/** Names of the runtimes; `machine` is an agent that runs on its owner's machine and is reached through a tunnel. */
+export const RUNTIMES = ['process', 'docker', 'swarm', 'machine'] as const
 export type RuntimeName = (typeof RUNTIMES)[number]
+/** The runtimes in which the platform starts agents. */
+export type OwnRuntimeName = Exclude<RuntimeName, 'machine'>
 
 /**
  * The input of a deployment; equal specs are the same deployment. `image` is null for process agents. `port` is on

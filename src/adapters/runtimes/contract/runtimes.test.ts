@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createBroadcast } from './events.ts'
-import type { Runtime, RuntimeEvent, RuntimeName } from './runtime.ts'
+import type { OwnRuntimeName, Runtime, RuntimeEvent, RuntimeName } from './runtime.ts'
 import { createNoRuntime, createRuntimes } from './runtimes.ts'
 
 /** Creates runtimes that only publish events; `opened` and `closed` name them. */
@@ -12,7 +12,7 @@ function openThree() {
     docker: createBroadcast<RuntimeEvent>(),
     swarm: createBroadcast<RuntimeEvent>(),
   }
-  const openDouble = (name: RuntimeName) => (): Runtime => {
+  const openDouble = (name: OwnRuntimeName) => (): Runtime => {
     opened.push(name)
     return {
       ...createNoRuntime(name, 'Not in this test'),

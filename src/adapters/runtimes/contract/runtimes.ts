@@ -1,6 +1,6 @@
 import { AppError, type ErrorKind } from '../../../core/errors.ts'
 import { createBroadcast } from './events.ts'
-import { agentNotFound, type Runtime, type RuntimeEvent, type RuntimeName } from './runtime.ts'
+import { agentNotFound, type OwnRuntimeName, type Runtime, type RuntimeEvent, type RuntimeName } from './runtime.ts'
 
 /** An event and the runtime that reported it. */
 export type AgentRuntimeEvent = RuntimeEvent & { runtime: RuntimeName }
@@ -26,7 +26,7 @@ export type Runtimes = {
 
 type RuntimesDeps = {
   /** Opens each runtime at its first use. */
-  openers: Readonly<Record<RuntimeName, () => Runtime>>
+  openers: Readonly<Record<OwnRuntimeName, () => Runtime>>
   choose: () => Promise<RuntimeName>
   whyNotNew: () => Promise<string | null>
 }
@@ -38,6 +38,7 @@ export function createRuntimes(deps: RuntimesDeps): Runtimes {
 
   const openRuntime = (name: RuntimeName): Runtime => {
     if (closing.signal.aborted) throw new AppError('unavailable', 'The agent runtimes are closed')
+    if (name === 'machine') throw new AppError('unavailable', 'Machines are not reached from here')
     const runtime = deps.openers[name]()
     opened.set(name, runtime)
     // Ends when the runtime is closed, and cannot fail otherwise.

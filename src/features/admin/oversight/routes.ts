@@ -63,7 +63,7 @@ export function oversightWeb(
       summary: "Stops any user's agent",
       tag: 'Administration',
       responses: { 200: StoppedAgent },
-      errors: ['not_found', 'internal', 'unavailable'],
+      errors: ['not_found', 'conflict', 'internal', 'unavailable'],
       ...worksOnFullDisk,
     }),
     admin,

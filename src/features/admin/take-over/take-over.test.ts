@@ -41,6 +41,7 @@ const ENDS = [
   'identities',
   'installations',
   'notice_channels',
+  'pairing_codes',
   'provider_keys',
   'radio_streams',
   'recovery_codes',

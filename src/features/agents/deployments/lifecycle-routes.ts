@@ -50,7 +50,7 @@ type LifecycleApi = {
 type LifecycleRouteDeps = LifecycleDeps & TrashDeps & { runtimes: Runtimes; agentLocks: AgentLocks }
 
 const startAnswers: Responses = { responses: { 200: ChangedStatus }, errors: ['not_found', 'conflict', 'internal'] }
-const stopAnswers: Responses = { responses: { 200: ChangedStatus }, errors: ['not_found', 'internal'] }
+const stopAnswers: Responses = { responses: { 200: ChangedStatus }, errors: ['not_found', 'conflict', 'internal'] }
 const restartAnswers: Responses = { responses: { 200: RestartedAgent }, errors: ['not_found', 'conflict', 'internal'] }
 const updateAnswers: Responses = { responses: { 200: UpdatedImage }, errors: ['not_found', 'conflict', 'internal'] }
 const repairAnswers: Responses = { responses: { 200: RepairedAgent }, errors: ['not_found', 'conflict', 'internal'] }

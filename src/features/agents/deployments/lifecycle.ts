@@ -14,6 +14,7 @@ import {
   hasNewer,
   listOperations,
   requestOperation,
+  requireRunHere,
   toRequester,
   withoutOutput,
 } from '../operations/operations.ts'
@@ -68,6 +69,7 @@ export async function startAgent(deps: LifecycleDeps, principal: Principal, id: 
  */
 export async function stopAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
   const before = getAgent(deps.db, principal, id)
+  requireRunHere(deps.db, id)
   const stopped = await write(deps.db, (tx) =>
     setStatus(tx, id, { status: 'stopped', lastError: null }, deps.clock.now()),
   )

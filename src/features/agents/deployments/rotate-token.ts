@@ -11,7 +11,7 @@ import type { Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import type { Base } from '../../base.ts'
-import { requestOperation, toRequester } from '../operations/operations.ts'
+import { requestOperation, requireRunHere, toRequester } from '../operations/operations.ts'
 import { getAgent, newAccessToken, newGatewayToken } from '../registry/agents.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { toInspectedEndpoint } from './health.ts'
@@ -37,7 +37,9 @@ export async function rotateToken(
   id: string,
   name: TokenName,
 ): Promise<AgentRow> {
-  await requireAnsweringEngine(deps, getAgent(deps.db, principal, id))
+  const before = getAgent(deps.db, principal, id)
+  requireRunHere(deps.db, id)
+  await requireAnsweringEngine(deps, before)
   const operationId = await write(deps.db, (tx) => {
     const now = deps.clock.now()
     const requestedBy = toRequester(principal)
@@ -87,6 +89,8 @@ export function replaceTokens(
     })
     .where(eq(agents.id, id))
     .run()
+  // A machine shows its new tokens after it was paired again.
+  if (agent.runtime === 'machine') return null
   return isUp(agent) ? requestOperation(deps, tx, id, { kind: 'deploy', requestedBy }) : null
 }
 

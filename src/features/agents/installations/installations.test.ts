@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
+import { VERSION } from '../../../core/version.ts'
 import { CreatedKey } from '../../accounts/keys/schemas.ts'
 import { BackendAddress, Installations } from './schemas.ts'
 import { markSilent } from './service.ts'
@@ -41,7 +42,9 @@ test.each([
     }
     const now = clock.now().toISOString()
     const shown = { userId: ada.user.id, name: '', mode, gatewayUrl: null, registeredAt: now, lastSeen: now }
-    expect(await list()).toEqual([{ id: expect.stringMatching(/^ins_/), ...shown, status: 'active' }])
+    const tunnel = { state: 'none' as const, since: null, latencyMs: null }
+    const unconnected = { agentId: null, version: null, platformVersion: VERSION, versionProblem: null, tunnel }
+    expect(await list()).toEqual([{ id: expect.stringMatching(/^ins_/), ...shown, ...unconnected, status: 'active' }])
   },
 )
 

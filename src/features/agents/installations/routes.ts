@@ -1,26 +1,52 @@
 import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import type { MachineLinks } from '../../../adapters/tunnel/links.ts'
 import { AppError } from '../../../core/errors.ts'
+import { write } from '../../../db/write.ts'
 import { Done, describeMiddleware, endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, WebEnv } from '../../../http/env.ts'
-import { type InternalKeyGuard, readBearer } from '../../../http/internal-key.ts'
+import { type FindUserById, type InternalKeyGuard, readBearer } from '../../../http/internal-key.ts'
+import { limitFailures, limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
-import { validate, validateAnyBody } from '../../../http/validate.ts'
+import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import type { Base } from '../../base.ts'
+import type { AgentLocks } from '../operations/operations.ts'
+import type { TrashDeps } from '../snapshots/trash.ts'
+import { saveInstallation } from './machine-agent.ts'
+import { type MachineEnv, requireMachine, requireMachineOrOwner } from './machine-guard.ts'
+import { createPairingCode, pairMachine } from './pairing.ts'
 import {
   BackendAddress,
   HeartbeatRequest,
   Installations,
+  MachineUpdate,
   NotedHeartbeat,
+  PairedMachine,
+  PairingCode,
+  PairRequest,
   RegisteredInstallation,
   RegisterHomeRequest,
   RegisterLinkRequest,
 } from './schemas.ts'
 import { deleteInstallation, listInstallations, recordHeartbeat, register } from './service.ts'
+import type { InstallationRow } from './tables.ts'
+import { findSkew, requireVersion } from './versions.ts'
 
 /** Installation routes of the web API: own machines only. */
-export function installationsWeb(deps: Base & { guards: Guards; backendPort: number }) {
+export function installationsWeb(
+  deps: TrashDeps &
+    Base & {
+      guards: Guards
+      backendPort: number
+      machineLinks: MachineLinks
+      version: string
+      pairingCodeMinutes: number
+      runtimes: Runtimes
+      agentLocks: AgentLocks
+    },
+) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
@@ -29,7 +55,7 @@ export function installationsWeb(deps: Base & { guards: Guards; backendPort: num
     endpoint({ summary: 'Lists registered machines', tag: 'Machines', responses: { 200: Installations } }),
     signedIn,
     (c) => {
-      const pieces = listInstallations(deps.db, { kind: 'user', user: c.var.user })
+      const pieces = listInstallations(deps, { kind: 'user', user: c.var.user })
       return sendPieces(c, deps, { type: 'application/json', pieces })
     },
   )
@@ -39,6 +65,23 @@ export function installationsWeb(deps: Base & { guards: Guards; backendPort: num
     endpoint({ summary: 'Returns the backend port', tag: 'Machines', responses: { 200: BackendAddress } }),
     signedIn,
     (c) => c.json({ port: deps.backendPort }),
+  )
+
+  app.post(
+    '/api/installations/pairing-codes',
+    endpoint({
+      summary: 'Creates a one-time code that connects a machine',
+      tag: 'Machines',
+      responses: { 201: PairingCode },
+      errors: ['limited'],
+      scope: 'agents',
+    }),
+    signedIn,
+    validateAnyBody(NoBody),
+    async (c) => {
+      const { code, expiresAt } = await createPairingCode(deps, c.var.user.id)
+      return c.json({ code, expiresAt: expiresAt.toISOString() }, 201, { 'cache-control': 'no-store' })
+    },
   )
 
   app.delete(
@@ -52,7 +95,7 @@ export function installationsWeb(deps: Base & { guards: Guards; backendPort: num
     }),
     signedIn,
     async (c) => {
-      await deleteInstallation(deps.db, c.var.user.id, c.req.param('id'))
+      await deleteInstallation(deps, c.var.user.id, c.req.param('id'))
       return c.json({ success: true })
     },
   )
@@ -63,10 +106,21 @@ export function installationsWeb(deps: Base & { guards: Guards; backendPort: num
 const REFUSED = { success: false }
 
 /** Routes on which home machines and linked gateways register and send heartbeats. */
-export function installationsBackend(deps: Base & { internalKey: InternalKeyGuard; guards: Guards; appUrl: string }) {
+export function installationsBackend(
+  deps: Base & {
+    internalKey: InternalKeyGuard
+    guards: Guards
+    findUser: FindUserById
+    appUrl: string
+    machineLinks: MachineLinks
+    version: string
+  },
+) {
   const app = new Hono<BackendEnv>()
   const installer = requireInstaller(deps)
   const dashboardUrl = `${deps.appUrl}/dashboard`
+  const toConnection = (row: InstallationRow) =>
+    row.version === null ? {} : { installationId: row.id, agentId: row.agentId, version: deps.version }
 
   app.post(
     '/api/register-home',
@@ -74,14 +128,14 @@ export function installationsBackend(deps: Base & { internalKey: InternalKeyGuar
       summary: 'Registers a home installation',
       tag: 'Machines',
       responses: { 200: RegisteredInstallation },
-      errors: ['limited', 'internal'],
+      errors: ['limited', 'conflict', 'internal'],
       scope: 'agents',
     }),
     installer,
     validate('json', RegisterHomeRequest, REFUSED),
     async (c) => {
-      await register(deps, c.var.principal, c.req.valid('json'))
-      return c.json({ success: true, message: 'Home installation registered', dashboardUrl })
+      const row = await register(deps, c.var.principal, c.req.valid('json'))
+      return c.json({ success: true, message: 'Home installation registered', dashboardUrl, ...toConnection(row) })
     },
   )
 
@@ -91,14 +145,14 @@ export function installationsBackend(deps: Base & { internalKey: InternalKeyGuar
       summary: 'Links a remote gateway',
       tag: 'Machines',
       responses: { 200: RegisteredInstallation },
-      errors: ['limited'],
+      errors: ['limited', 'conflict'],
       scope: 'agents',
     }),
     installer,
     validate('json', RegisterLinkRequest, REFUSED),
     async (c) => {
-      await register(deps, c.var.principal, { ...c.req.valid('json'), mode: 'link' })
-      return c.json({ success: true, message: 'OpenClaw instance linked', dashboardUrl })
+      const row = await register(deps, c.var.principal, { ...c.req.valid('json'), mode: 'link' })
+      return c.json({ success: true, message: 'OpenClaw instance linked', dashboardUrl, ...toConnection(row) })
     },
   )
 
@@ -106,7 +160,7 @@ export function installationsBackend(deps: Base & { internalKey: InternalKeyGuar
     '/api/installations',
     endpoint({ summary: 'Lists registered machines', tag: 'Machines', responses: { 200: Installations } }),
     deps.internalKey,
-    (c) => sendPieces(c, deps, { type: 'application/json', pieces: listInstallations(deps.db, c.var.principal) }),
+    (c) => sendPieces(c, deps, { type: 'application/json', pieces: listInstallations(deps, c.var.principal) }),
   )
 
   app.post(
@@ -126,6 +180,89 @@ export function installationsBackend(deps: Base & { internalKey: InternalKeyGuar
   )
 
   return app
+}
+
+/** Attempts to guess a code, per minute: of one address, and of all addresses together. */
+const PAIRINGS_PER_ADDRESS = 10
+const FAILED_PAIRINGS = 300
+
+/** Routes of machines that pair with a code, and their tunnels. */
+export function machinesBackend(
+  deps: Base & {
+    guards: Guards
+    findUser: FindUserById
+    appUrl: string
+    isStandby: boolean
+    machineLinks: MachineLinks
+    version: string
+  },
+) {
+  const app = new Hono<MachineEnv>()
+  const dashboardUrl = `${deps.appUrl}/dashboard`
+
+  app.post(
+    '/api/installations/pair',
+    endpoint({
+      summary: "Exchanges a pairing code for a machine's credentials",
+      tag: 'Machines',
+      responses: { 201: PairedMachine },
+      errors: ['invalid', 'conflict', 'limited'],
+    }),
+    validate('json', PairRequest),
+    limitRate(PAIRINGS_PER_ADDRESS, 'Too many pairing attempts: wait a minute'),
+    limitFailures(FAILED_PAIRINGS, 'Too many failed pairing attempts: wait a minute', isWrongCode),
+    async (c) => {
+      const paired = await pairMachine(deps, c.req.valid('json'))
+      const body = { success: true as const, ...paired, version: deps.version, dashboardUrl }
+      return c.json(body, 201, { 'cache-control': 'no-store' })
+    },
+  )
+
+  app.put(
+    '/api/installations/self',
+    endpoint({
+      summary: "Updates a paired machine's gateway and version",
+      tag: 'Machines',
+      responses: { 200: RegisteredInstallation },
+      errors: ['conflict'],
+    }),
+    requireMachine(deps),
+    validate('json', MachineUpdate),
+    async (c) => {
+      const { userId, name, mode } = c.var.machine
+      const update = c.req.valid('json')
+      requireVersion(update.version, deps.version)
+      const row = await write(deps.db, (tx) => saveInstallation(deps, tx, { ...update, userId, name, mode }))
+      const { id: installationId, agentId } = row
+      const version = deps.version
+      return c.json({ success: true, message: 'Machine updated', dashboardUrl, installationId, agentId, version })
+    },
+  )
+
+  app.get(
+    '/api/installations/:id/tunnel',
+    endpoint({
+      summary: 'Opens the tunnel of a machine (WebSocket)',
+      tag: 'Machines',
+      responses: { 101: null },
+      errors: ['invalid', 'unavailable'],
+      scope: 'agents',
+    }),
+    requireMachineOrOwner(deps),
+    (c) => {
+      if (deps.isStandby) throw new AppError('unavailable', 'This copy of the platform serves no machines')
+      const handler = deps.machineLinks.handlerFor(c.var.machine.id, (version) => findSkew(version, deps.version))
+      if (!c.env.upgrade?.(handler)) throw new AppError('invalid', 'The tunnel is a WebSocket')
+      // The connection is no longer HTTP: the listener sends no response.
+      return c.body(null, 101)
+    },
+  )
+
+  return app
+}
+
+function isWrongCode(error: AppError): boolean {
+  return error.extra.code === 'PAIRING_CODE_UNKNOWN'
 }
 
 /**

@@ -1,8 +1,7 @@
-import { and, asc, eq, lt } from 'drizzle-orm'
+import { and, asc, eq, inArray, lt } from 'drizzle-orm'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import type { MachineLinks } from '../../../adapters/tunnel/links.ts'
 import { AppError } from '../../../core/errors.ts'
-import { newId } from '../../../core/ids.ts'
-import { requireQuota } from '../../../core/require-quota.ts'
-import type { SealPurpose } from '../../../core/secrets.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { inPages } from '../../../db/pages.ts'
@@ -11,59 +10,30 @@ import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import { writeJsonArray } from '../../../http/streams/send-pieces.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
-import { users } from '../../accounts/users/tables.ts'
 import type { Base } from '../../base.ts'
-import type { HeartbeatRequest, RegisterLinkRequest } from './schemas.ts'
-import { type InstallationRow, installations } from './tables.ts'
-
-const MAX_PER_USER = 50
-
-type Registration = RegisterLinkRequest & Pick<InstallationRow, 'mode'>
+import { deleteAgent } from '../deployments/delete.ts'
+import type { AgentLocks } from '../operations/operations.ts'
+import { agents } from '../registry/tables.ts'
+import type { TrashDeps } from '../snapshots/trash.ts'
+import { type Registration, saveInstallation } from './machine-agent.ts'
+import type { HeartbeatRequest, Installation } from './schemas.ts'
+import { type InstallationRow, installations, pairingCodes } from './tables.ts'
+import { findSkew, requireVersion } from './versions.ts'
 
 /**
  * Registers a machine or updates its registration, which counts as a heartbeat. Users register their own machines,
- * the
- * operator anyone's.
- * @throws AppError `forbidden` for another user, `limited` at 50 machines of one user.
+ * the operator anyone's.
+ * @throws AppError `forbidden` for another user, `limited` at 50 machines of one user, `conflict` VERSION_UNSUPPORTED.
  */
-export async function register(deps: Base, principal: Principal, request: Registration): Promise<void> {
-  const { userId, name } = request
+export async function register(
+  deps: Base & { version: string },
+  principal: Principal,
+  request: Registration,
+): Promise<InstallationRow> {
+  const { userId } = request
   if (principal.kind === 'user' && principal.user.id !== userId) throw new AppError('forbidden', 'Forbidden')
-  await write(deps.db, (tx) => {
-    const known = findByName(tx, userId, name)
-    if (!known) requireInstallationQuota(tx, userId)
-    saveInstallation(tx, deps, known?.id ?? newId('ins'), request)
-  })
-}
-
-function saveInstallation(tx: Tx, { clock, sealer }: Base, id: string, request: Registration): void {
-  const { userId, name, mode, gatewayUrl = null, gatewayToken } = request
-  const now = clock.now()
-  const ownerId = tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()?.id ?? null
-  const sealedToken = gatewayToken ? sealer.seal(gatewayToken, purposeOf(id)) : null
-  const said = { ownerId, mode, gatewayUrl, gatewayToken: sealedToken, status: 'active', lastSeenAt: now } as const
-  tx.insert(installations)
-    .values({ id, userId, name, registeredAt: now, ...said })
-    .onConflictDoUpdate({ target: installations.id, set: said })
-    .run()
-}
-
-function findByName(tx: Tx, userId: string, name: string): InstallationRow | undefined {
-  return tx
-    .select()
-    .from(installations)
-    .where(and(eq(installations.userId, userId), eq(installations.name, name)))
-    .get()
-}
-
-function requireInstallationQuota(tx: Tx, userId: string): void {
-  const current = countRows(tx, installations, eq(installations.userId, userId))
-  const message = `Installation limit reached (max ${MAX_PER_USER})`
-  requireQuota({ current, limit: MAX_PER_USER, message, extra: { success: false } })
-}
-
-function purposeOf(id: string): SealPurpose {
-  return `installations:gatewayToken:${id}`
+  if (request.version) requireVersion(request.version, deps.version)
+  return write(deps.db, (tx) => saveInstallation(deps, tx, request))
 }
 
 /** A machine that is silent for longer is inactive. */
@@ -98,20 +68,29 @@ export async function markSilent(deps: Base): Promise<void> {
  * `Installations`). The
  * operator sees all of them, which may be thousands.
  */
-export function* listInstallations(db: Db, principal: Principal): Generator<string, void> {
+export function* listInstallations(deps: { db: Db } & ShownParts, principal: Principal): Generator<string, void> {
+  const { db } = deps
   const condition = principal.kind === 'user' ? eq(installations.ownerId, principal.user.id) : undefined
   const total = countRows(db, installations, condition)
   const pages = inPages(db, {
     table: installations,
     condition,
-    read: (isOnPage) => db.select().from(installations).where(isOnPage).all().map(toInstallation),
+    read: (isOnPage) =>
+      db
+        .select()
+        .from(installations)
+        .where(isOnPage)
+        .all()
+        .map((row) => toInstallation(deps, row)),
   })
   yield `{"success":true,"count":${total},"installations":`
   yield* writeJsonArray(pages)
   yield '}'
 }
 
-function toInstallation(row: InstallationRow) {
+type ShownParts = { version: string; machineLinks: Pick<MachineLinks, 'stateOf'> }
+
+function toInstallation({ version, machineLinks }: ShownParts, row: InstallationRow): Installation {
   return {
     id: row.id,
     userId: row.userId,
@@ -121,23 +100,52 @@ function toInstallation(row: InstallationRow) {
     registeredAt: row.registeredAt.toISOString(),
     lastSeen: row.lastSeenAt.toISOString(),
     status: row.status,
+    agentId: row.agentId,
+    version: row.version,
+    platformVersion: version,
+    versionProblem: row.version === null ? null : findSkew(row.version, version),
+    tunnel: toTunnel(machineLinks, row),
   }
 }
 
-/**
- * Deletes a machine and its token. A running machine reappears when it registers again; deleting its key prevents
- * that.
- * @throws AppError `not_found` for a missing or foreign machine.
- */
-export async function deleteInstallation(db: Db, ownerId: string, id: string): Promise<void> {
-  const isOwn = and(eq(installations.id, id), eq(installations.ownerId, ownerId))
-  const { changes } = await write(db, (tx) => tx.delete(installations).where(isOwn).run())
-  if (changes === 0) throw new AppError('not_found', 'Installation not found')
+function toTunnel(
+  links: ShownParts['machineLinks'],
+  { id, agentId, offlineAt }: InstallationRow,
+): Installation['tunnel'] {
+  if (agentId === null) return { state: 'none', since: null, latencyMs: null }
+  const { port, latencyMs } = links.stateOf(id)
+  if (port !== null) return { state: 'online', since: null, latencyMs }
+  return { state: 'offline', since: offlineAt?.toISOString() ?? null, latencyMs: null }
 }
 
-/** Deletes all machines of a user, in the caller's transaction. */
+/**
+ * Deletes a machine, its token, and its agent with its conversations. A machine that uses an API key reappears when it
+ * registers again; deleting its key prevents that.
+ * @throws AppError `not_found` for a missing or foreign machine.
+ */
+export async function deleteInstallation(
+  deps: TrashDeps & { runtimes: Runtimes; agentLocks: AgentLocks; machineLinks: Pick<MachineLinks, 'remove'> },
+  ownerId: string,
+  id: string,
+): Promise<void> {
+  const isOwn = and(eq(installations.id, id), eq(installations.ownerId, ownerId))
+  const row = deps.db.select().from(installations).where(isOwn).get()
+  if (!row) throw new AppError('not_found', 'Installation not found')
+  if (row.agentId !== null) await deleteAgent(deps, { kind: 'operator' }, row.agentId)
+  await write(deps.db, (tx) => tx.delete(installations).where(isOwn).run())
+  deps.machineLinks.remove(id)
+}
+
+/**
+ * Deletes all machines of a user with their agents and pairing codes, in the caller's transaction. Their tokens are invalid at once, and
+ * the job that watches machines ends their tunnels.
+ */
 export function forgetInstallations(tx: Tx, userId: string): void {
+  const own = tx.select({ agentId: installations.agentId }).from(installations).where(eq(installations.ownerId, userId))
+  const agentIds = own.all().flatMap(({ agentId }) => agentId ?? [])
+  tx.delete(pairingCodes).where(eq(pairingCodes.userId, userId)).run()
   tx.delete(installations).where(eq(installations.ownerId, userId)).run()
+  tx.delete(agents).where(inArray(agents.id, agentIds)).run()
 }
 
 export const personalInstallations = wholeList('installations', [installations], (db, userId) =>
@@ -146,6 +154,7 @@ export const personalInstallations = wholeList('installations', [installations],
       name: installations.name,
       mode: installations.mode,
       gatewayUrl: installations.gatewayUrl,
+      version: installations.version,
       status: installations.status,
       registeredAt: installations.registeredAt,
       lastSeenAt: installations.lastSeenAt,

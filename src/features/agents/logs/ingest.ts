@@ -1,4 +1,4 @@
-import { and, inArray, isNotNull } from 'drizzle-orm'
+import { and, inArray, isNotNull, or } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { toWholeSecond } from '../../../core/concurrency/timing.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
@@ -8,7 +8,7 @@ import { write } from '../../../db/write.ts'
 import { pause, type RepeatingJob } from '../../../jobs/runner.ts'
 import type { Base } from '../../base.ts'
 import { type SpecDeps, toSpec } from '../deployments/spec.ts'
-import { findAgentRow } from '../registry/agents.ts'
+import { findAgentRow, openTokens } from '../registry/agents.ts'
 import { watchAgentEvents } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { createLineCleaner, followAgent } from './follow.ts'
@@ -93,7 +93,7 @@ async function noteFollowed(deps: IngestDeps, followers: Map<string, Follower>, 
 const followedAgents = prepareOnce((db) => {
   const isFollowed = and(
     inArray(agents.status, ['provisioning', 'running', 'error', 'unknown']),
-    isNotNull(agents.port),
+    or(isNotNull(agents.port), isNotNull(agents.tunnelPort)),
   )
   return db.select().from(agents).where(isFollowed).prepare()
 })
@@ -101,6 +101,7 @@ const followedAgents = prepareOnce((db) => {
 /** Returns a function that masks the agent's secrets in its output; null when they cannot be read. */
 async function findCleaner(deps: IngestDeps, agent: AgentRow): Promise<Follower['clean'] | null> {
   try {
+    if (agent.runtime === 'machine') return createLineCleaner(Object.values(openTokens(deps.sealer, agent)))
     const { secrets } = await toSpec(deps, agent, agent.port ?? 1)
     return createLineCleaner(Object.values(secrets))
   } catch (error) {

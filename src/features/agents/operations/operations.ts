@@ -66,7 +66,7 @@ export function isBeingRemoved(db: Db, agentId: string): boolean {
  * Records an operation and its job in the caller's transaction, so that no crash loses it. A repeated request before
  * the
  * operation started returns the same one.
- * @returns its id. @throws AppError `conflict` while the agent is being deleted.
+ * @returns its id. @throws AppError `conflict` while the agent is being deleted, and RUNS_ON_MACHINE.
  */
 export function requestOperation(
   deps: { clock: Clock; enqueue: Enqueue },
@@ -75,6 +75,7 @@ export function requestOperation(
   operation: NewOperation,
 ): number {
   if (isBeingRemoved(tx, agentId)) throw new AppError('conflict', 'The agent is being deleted')
+  requireRunHere(tx, agentId)
   const now = deps.clock.now()
   const statusBefore = findStatusBefore(tx, agentId)
   deps.enqueue(tx, DEPLOY_JOB, { agentId }, { key: deployKey(agentId) })
@@ -104,6 +105,15 @@ export function requestOperation(
     })
     .returning({ id: deploymentHistory.id })
     .get().id
+}
+
+/** @throws AppError `conflict` RUNS_ON_MACHINE for an agent that the platform cannot start or stop. */
+export function requireRunHere(db: Db, agentId: string): void {
+  const agent = db.select({ runtime: agents.runtime }).from(agents).where(eq(agents.id, agentId)).get()
+  if (agent?.runtime !== 'machine') return
+  throw new AppError('conflict', 'This agent runs on your own machine: start, stop and update it there', {
+    code: 'RUNS_ON_MACHINE',
+  })
 }
 
 /** Returns the oldest unfinished operation of an agent. */

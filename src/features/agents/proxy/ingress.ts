@@ -12,7 +12,7 @@ import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { readBearer } from '../../../http/internal-key.ts'
 import { validate } from '../../../http/validate.ts'
-import { findEndpoint } from '../registry/address.ts'
+import { findEndpoint, findMachineProblem } from '../registry/address.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import type { AgentActivity } from '../sleep/sleep.ts'
 import type { Wake } from '../sleep/wake.ts'
@@ -68,11 +68,13 @@ export function createGatewayFinder({ db, sealer }: { db: Db; sealer: Sealer }):
     const agent = select.get({ id })
     if (!agent) return null
     const endpoint = REACHABLE.has(agent.status) ? findEndpoint(sealer, agent) : null
-    return { endpoint: endpoint && { ...endpoint, isAsleep: agent.status === 'sleeping' } }
+    const problem = findMachineProblem(agent)
+    return { problem, endpoint: endpoint && { ...endpoint, isAsleep: agent.status === 'sleeping' } }
   })
   return (id) => {
     const found = find(id)
     if (!found) throw new AppError('not_found', 'Agent not found')
+    if (found.problem) throw found.problem
     if (!found.endpoint) throw new AppError('unavailable', 'Agent is not running')
     return found.endpoint
   }

@@ -1,4 +1,4 @@
-import { and, desc, eq, type SQL } from 'drizzle-orm'
+import { and, desc, eq, type SQL, sql } from 'drizzle-orm'
 import type { RuntimeName } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -66,9 +66,13 @@ export function getAgent(db: Db, principal: Principal, id: string): AgentRow {
   return agent
 }
 
+/** Counts the agents that the platform runs for a user; those on the user's own machines cost it nothing. */
 export function countAgents(db: Db, ownerId: string): number {
-  return countRows(db, agents, eq(agents.ownerId, ownerId))
+  return countRows(db, agents, and(eq(agents.ownerId, ownerId), isRunHere))
 }
+
+/** Selects agents that the platform starts, stops and repairs; the others run on their owners' machines. */
+export const isRunHere = sql`${agents.runtime} IS NOT 'machine'`
 
 /** Returns the condition that limits users to their own agents. */
 export function ownedBy(principal: Principal): SQL | undefined {
@@ -118,6 +122,11 @@ export function newGatewayToken(sealer: Sealer, id: string): Pick<AgentRow, 'gat
 export function newAccessToken(sealer: Sealer, id: string): Pick<AgentRow, 'accessToken' | 'accessTokenHash'> {
   const token = `${AGENT_TOKEN_PREFIX}${randomText(TOKEN_LENGTH)}`
   return { accessToken: sealer.seal(token, purposeOf('accessToken', id)), accessTokenHash: sha256(token) }
+}
+
+/** Encrypts the gateway token that an agent of a machine brought along. */
+export function sealGatewayToken(sealer: Sealer, id: string, token: string): Pick<AgentRow, 'gatewayToken'> {
+  return { gatewayToken: sealer.seal(token, purposeOf('gatewayToken', id)) }
 }
 
 function purposeOf(column: 'gatewayToken' | 'accessToken', id: string): SealPurpose {

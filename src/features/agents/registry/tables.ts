@@ -16,7 +16,8 @@ export const hasKnownVersion = sql`status IN ('running', 'sleeping') AND image I
  * is null
  * for this machine. `image` is null while the platform's default applies; `runtime` is null before the first
  * deployment and
- * never changes afterwards. `kind`, `host` and `runtimeVersion` are as last inspected. `config` is JSON;
+ * never changes afterwards; `machine` is an agent on its owner's machine, whose gateway is on `tunnelPort` of
+ * 127.0.0.1 while the machine is connected. `kind`, `host` and `runtimeVersion` are as last inspected. `config` is JSON;
  * `secretConfig`,
  * `gatewayToken` and `accessToken` are encrypted. `tokensChangedAt` is set until the agent runs with its present
  * tokens;
@@ -37,6 +38,7 @@ export const agents = sqliteTable(
     aiProvider: text().notNull(),
     status: text({ enum: AGENT_STATUSES }).notNull(),
     port: integer().unique(),
+    tunnelPort: integer(),
     host: text(),
     image: text(),
     runtime: text({ enum: RUNTIMES }),

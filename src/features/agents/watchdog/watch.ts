@@ -1,4 +1,4 @@
-import { count, eq, isNotNull, isNull, ne, or, sql } from 'drizzle-orm'
+import { and, count, eq, isNotNull, isNull, ne, or, sql } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { toWholeSecond } from '../../../core/concurrency/timing.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
@@ -8,7 +8,7 @@ import { prepareOnce } from '../../../db/prepare-once.ts'
 import { write } from '../../../db/write.ts'
 import { pause } from '../../../jobs/runner.ts'
 import { jobs } from '../../../jobs/tables.ts'
-import { findAgentRow } from '../registry/agents.ts'
+import { findAgentRow, isRunHere } from '../registry/agents.ts'
 import { watchAgentEvents } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { type LookDeps, lookAtAgent } from './look.ts'
@@ -229,7 +229,7 @@ const watchedAgents = prepareOnce((db) => {
     .select({ agent: agents, watchdog: watchdogs })
     .from(agents)
     .leftJoin(watchdogs, eq(watchdogs.agentId, agents.id))
-    .where(or(eq(agents.status, 'running'), ne(watchdogs.state, stateAtRest)))
+    .where(and(isRunHere, or(eq(agents.status, 'running'), ne(watchdogs.state, stateAtRest))))
     .prepare()
 })
 

@@ -45,7 +45,7 @@ const showAnswers: Responses = { responses: { 200: Instance }, errors: ['not_fou
 const statsAnswers: Responses = { responses: { 200: InstanceStats }, errors: ['not_found'] }
 const tokenAnswers: Responses = { responses: { 200: AgentToken }, errors: ['not_found'] }
 const startAnswers: Responses = { responses: { 200: ChangedStatus }, errors: ['not_found', 'conflict'] }
-const stopAnswers: Responses = { responses: { 200: ChangedStatus }, errors: ['not_found', 'internal'] }
+const stopAnswers: Responses = { responses: { 200: ChangedStatus }, errors: ['not_found', 'conflict', 'internal'] }
 
 /** A user's agent as an instance, for clients that only know user ids. */
 export function instancesWeb(deps: InstancesWebDeps) {

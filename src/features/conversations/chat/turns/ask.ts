@@ -6,7 +6,7 @@ import { AppError } from '../../../../core/errors.ts'
 import type { Sealer } from '../../../../core/secrets.ts'
 import type { Db } from '../../../../db/open.ts'
 import { pause } from '../../../../jobs/runner.ts'
-import { findReachableEndpoint } from '../../../agents/registry/address.ts'
+import { findMachineProblem, findReachableEndpoint } from '../../../agents/registry/address.ts'
 import { getAgent } from '../../../agents/registry/agents.ts'
 import type { AgentRow } from '../../../agents/registry/tables.ts'
 import type { Base } from '../../../base.ts'
@@ -21,6 +21,8 @@ export type Asked = { turn: TurnRow; question: MessageRow; log: TurnLog; how: 'a
 
 /** Longest outage of an agent before its turn fails. */
 const REJOIN_MS = 120_000
+/** A machine keeps its turns, and its owner may need a while to bring it back. */
+const REJOIN_MACHINE_MS = 3_600_000
 const REJOIN_PAUSE_MS = 500
 /** Statuses of agents that will be reachable again soon. */
 const PASSING: ReadonlySet<string> = new Set(['running', 'sleeping', 'provisioning', 'pending', 'unknown'])
@@ -56,7 +58,8 @@ async function* rejoin(
   signal: AbortSignal,
   broken: AppError,
 ): AsyncGenerator<AgentTurnEvent, void> {
-  const endsAt = performance.now() + REJOIN_MS
+  const { runtime } = getAgent(deps.db, { kind: 'operator' }, asked.turn.agentId)
+  const endsAt = performance.now() + (runtime === 'machine' ? REJOIN_MACHINE_MS : REJOIN_MS)
   let next: 'join' | 'ask' = 'join'
   for (;;) {
     try {
@@ -122,7 +125,8 @@ async function* beyond(log: TurnLog, events: AsyncIterable<AgentTurnEvent>): Asy
 }
 
 function mayPass(deps: { db: Db }, turn: TurnRow, error: unknown): boolean {
-  const isAway = error instanceof BrokenConnection || hasCode(error, 'AGENT_NOT_RUNNING')
+  const isAway =
+    error instanceof BrokenConnection || hasCode(error, 'AGENT_NOT_RUNNING') || hasCode(error, 'MACHINE_OFFLINE')
   return isAway && PASSING.has(getAgent(deps.db, { kind: 'operator' }, turn.agentId).status)
 }
 
@@ -130,9 +134,14 @@ function hasCode(error: unknown, code: string): boolean {
   return error instanceof AppError && error.extra.code === code
 }
 
-/** Returns the address of a running or sleeping agent. @throws AppError `conflict` AGENT_NOT_RUNNING. */
+/**
+ * Returns the address of a running or sleeping agent.
+ * @throws AppError `conflict` AGENT_NOT_RUNNING, `unavailable` MACHINE_OFFLINE.
+ */
 export function requireEndpoint(sealer: Sealer, agent: AgentRow): AgentEndpoint {
   const endpoint = findReachableEndpoint(sealer, agent)
+  const problem = findMachineProblem(agent)
+  if (problem) throw problem
   if (!endpoint) throw new AppError('conflict', 'Agent is not running', { code: 'AGENT_NOT_RUNNING' })
   return endpoint
 }
