@@ -20,6 +20,11 @@ export const CASES: Readonly<Record<string, Case>> = {
     files: ['src/adapters/runtimes/engine/container.test.ts'],
     environment: { SPEC_RUNS: '5000' },
   },
+  nat: {
+    description: 'A machine behind NAT loses no message in an hour of load with 20 disconnects',
+    files: ['tests/integration/machines/nat'],
+    environment: { NAT_DISCONNECTS: '20', NAT_PERIOD_SECONDS: '165' },
+  },
   races: {
     description: '200 concurrent requests, 50 times: one wins, no limit is exceeded',
     files: ['tests/integration/races/', 'tests/stress/ports'],

@@ -46,7 +46,7 @@ export function createPlatformCall(
       ...(body !== undefined && { body: JSON.stringify(body) }),
     }).catch((error) => {
       if (signal?.aborted) throw new AbortError(toError(signal.reason))
-      if (timeout.aborted) throw new AbortError(new AppError('upstream_timeout', 'The platform did not answer in time'))
+      if (timeout.aborted) throw new AbortError(toTimeout(method))
       const extra = { code: PLATFORM_AWAY, wasReached: false }
       throw new AppError('upstream_failed', 'The platform cannot be reached', extra, { cause: error })
     })
@@ -56,6 +56,12 @@ export function createPlatformCall(
     throw new AbortError(toCallError(problem, response.status))
   }
   return (schema, asked) => pRetry(() => attempt(schema, asked), { ...RETRY, ...(asked.isOnce && { retries: 0 }) })
+}
+
+/** A read that got no answer may be repeated, so a turn waits for the platform; a write may have been done. */
+function toTimeout(method: string): AppError {
+  const extra = method === 'GET' ? { code: PLATFORM_AWAY, wasReached: false } : {}
+  return new AppError('upstream_timeout', 'The platform did not answer in time', extra)
 }
 
 function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string): z.infer<Schema> {

@@ -8,9 +8,12 @@ import { readLines } from '../../harness/wires/lines.ts'
 const Line = z.looseObject({ event: z.string() })
 const Key = z.object({ id: z.string(), key: z.string() })
 
-/** `stead home` or `stead link` with `--json` as a process of its own; `await using` ends it by force. */
-export function startMachine(args: string[], environment: Record<string, string> = {}) {
-  const child = Bun.spawn([...STEAD, ...args, '--json'], {
+/**
+ * `stead home` or `stead link` with `--json` as a process of its own; `await using` ends it by force. `prefix` is a
+ * command that runs it, in a network namespace for example.
+ */
+export function startMachine(args: string[], environment: Record<string, string> = {}, prefix: string[] = []) {
+  const child = Bun.spawn([...prefix, ...STEAD, ...args, '--json'], {
     env: { PATH: process.env.PATH ?? '', HOME: '/nowhere', ...environment },
     stdin: 'ignore',
     stdout: 'pipe',
