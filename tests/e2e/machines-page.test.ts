@@ -1,43 +1,74 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { CreatedKey } from '../../src/features/accounts/keys/schemas.ts'
+import jsQR from 'jsqr'
 import { buildDashboard, hasBrowser, openBrowser, signInBrowser } from '../harness/browser.ts'
 import { signUp } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
-import { bearer, json } from '../harness/requests.ts'
 import { openInstallation } from '../harness/server.ts'
+import { tempFolder } from '../harness/temp-folder.ts'
 import { withProvider } from '../integration/journeys/main-job.ts'
+import { startMachine } from '../integration/machines/machines.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000
 
 beforeAll(buildDashboard, LIMIT_MS)
 
+/** Reads a QR code from the path of its SVG, which has one square a module. */
+function readQr(path: string, side: number): string | undefined {
+  const scale = 4
+  const pixels = new Uint8ClampedArray((side * scale) ** 2 * 4).fill(255)
+  for (const [, x, y] of path.matchAll(/M(\d+) (\d+)h1v1h-1z/g)) {
+    for (let dot = 0; dot < scale * scale; dot++) {
+      const column = Number(x) * scale + (dot % scale)
+      const row = Number(y) * scale + Math.floor(dot / scale)
+      pixels.fill(0, (row * side * scale + column) * 4, (row * side * scale + column) * 4 + 3)
+    }
+  }
+  return jsQR(pixels, side * scale, side * scale)?.data
+}
+
 test.skipIf(!hasBrowser())(
-  'a machine is added by one command with a fresh key and the address of this server, and is waited for; a key comes with a call that works',
+  'a machine is added by the command that the page shows as text and QR code; its state, version and end are shown',
   async () => {
     await using provider = await startProvider()
     await using installation = await openInstallation({ environment: withProvider(provider) })
     const { web, backend } = (await installation.start()).urls
     await signUp(web)
+    using folder = tempFolder()
     await using browser = await openBrowser(web)
     const { page, complaints } = browser
     await signInBrowser(page, web)
     await page.goto(`${web}/settings/machines`)
-    const made = page.waitForResponse((response) => response.url().endsWith('/api/keys') && response.ok())
     await page.getByRole('button', { name: 'Add machine' }).click()
-    const { key } = CreatedKey.parse(await (await made).json())
-    const port = new URL(backend).port
     const command = page.locator('code', { hasText: 'stead home' })
-    expect(await command.textContent()).toContain(
-      `stead home --platform ${new URL(web).protocol}//${new URL(web).hostname}:${port} `,
-    )
-    expect(await command.textContent()).toContain(key)
+    const line = (await command.textContent()) ?? ''
+    const port = new URL(backend).port
+    const code = (await page.getByTestId('pairing-code').textContent()) ?? ''
+    expect(code).toMatch(/^[2-9A-Z]{4}-[2-9A-Z]{4}$/)
+    expect(line).toBe(`stead home --platform http://${new URL(web).hostname}:${port} --code ${code}`)
+    const picture = page.getByRole('img', { name: 'QR code of the command' })
+    const side = Number((await picture.getAttribute('viewBox'))?.split(' ')[2])
+    expect(readQr((await picture.locator('path').getAttribute('d')) ?? '', side)).toBe(line)
     await page.getByText('Waiting for the machine to connect…').waitFor()
-    const session = await (await page.request.get(`${web}/api/auth/session`)).json()
-    const machine = { userId: session.user.id, name: 'attic' }
-    const registered = await fetch(`${backend}/api/register-home`, json('POST', machine, bearer(key)))
-    expect(registered.status).toBe(200)
+    await page.getByLabel('Existing gateway').check()
+    await page.locator('code', { hasText: 'stead link' }).waitFor()
+
+    const args = line.split(' ').slice(1)
+    await using home = startMachine([...args, '--port', '0', '--dir', folder.file('home'), '--name', 'attic'])
+    await home.next('tunnel', 0)
     await page.getByText('attic connected').waitFor()
+    const machines = page.getByRole('list', { name: 'Machines' })
+    await machines.getByText(/^Online/).waitFor()
+    await machines.getByText(/^Version \d/).waitFor()
+    await machines.getByRole('link', { name: 'Open agent' }).click()
+    await page.waitForURL(/\/agents\/attic-/)
+
+    await home.stop()
+    await page.goto(`${web}/settings/machines`)
+    await page.getByText(/^Offline since/).waitFor()
+    await page.getByRole('button', { name: 'Remove attic' }).click()
+    await page.getByRole('button', { name: 'Remove machine' }).click()
+    await page.getByText('No machines yet').waitFor()
 
     await page.goto(`${web}/settings/keys`)
     await page.getByLabel('Name').first().fill('script')

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { modelsQuery } from '../agents/agents-api.ts'
-import { backendQuery } from '../machines/machines-page.tsx'
+import { backendQuery } from '../machines/machines-api.ts'
 import { CopyButton } from '../ui/copy-button.tsx'
 
 const languages = ['curl', 'TypeScript', 'Python'] as const
