@@ -212,6 +212,7 @@ function toAgents(env: Settings) {
     killSwitch: env.KILL_SWITCH,
     pairingCodeMinutes: env.PAIRING_CODE_MINUTES,
     processCommand: env.AGENT_PROCESS_COMMAND,
+    isolation: env.AGENT_ISOLATION,
     image: env.AGENT_IMAGE,
     images: env.AGENT_IMAGES ?? null,
     /** Null: agents never sleep. */

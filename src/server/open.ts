@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { createHttpProvider } from '../adapters/models/http-provider.ts'
 import type { AiProvider } from '../adapters/models/provider.ts'
@@ -182,7 +182,12 @@ async function openOwnRuntimes({ config, log, encryptionKey, agent }: ServerPart
     restoredStates,
     findWaiting: createFindWaiting(db),
     hasRunContainers: () => hasRunContainers(db),
-    process: { dir, ...agent, mayStart: (id) => isAssigned(db, id, 'process') },
+    process: {
+      dir,
+      hidden: [config.dataDir, dirname(config.databaseFile)],
+      ...agent,
+      mayStart: (id) => isAssigned(db, id, 'process'),
+    },
   })
 }
 

@@ -25,8 +25,8 @@ export type RuntimesOptions = {
   findWaiting: FindWaiting
   /** Returns whether an agent of this installation ever ran in a container. */
   hasRunContainers: () => boolean
-  /** For the process runtime: folder, start command, and which agents may be started. */
-  process: Pick<ProcessRuntimeDeps, 'dir' | 'command' | 'path' | 'lang' | 'mayStart'>
+  /** For the process runtime: folders, start command, and which agents may be started. */
+  process: Pick<ProcessRuntimeDeps, 'dir' | 'hidden' | 'command' | 'path' | 'lang' | 'mayStart'>
 }
 
 /** How long the result of a container engine check is used. */
@@ -42,7 +42,7 @@ export async function openRuntimes(options: RuntimesOptions): Promise<Runtimes> 
   const filesImages = [config.image, BUILT_IN_IMAGE]
   const parts = { engine: createEngine(config.dockerHost), instance, digestKey, clock, log, filesImages }
   const bringing = (runtime: Runtime) => bringRestoredStates(runtime, options.restoredStates, options.findWaiting)
-  const processes = bringing(await createProcessRuntime({ ...options.process, clock, log }))
+  const processes = bringing(await createProcessRuntime({ ...options.process, ...toIsolating(config), clock, log }))
   const runtimes = createRuntimes({
     openers: {
       process: () => processes,
@@ -57,6 +57,10 @@ export async function openRuntimes(options: RuntimesOptions): Promise<Runtimes> 
   else if (reason !== null) log.warn(`New agents cannot run now: ${reason}.`)
   for (const runtime of ['process', await runtimes.choose()] as const) runtimes.runtimeOf({ runtime })
   return runtimes
+}
+
+function toIsolating({ isolation }: Config['agents']): Pick<ProcessRuntimeDeps, 'isolating'> {
+  return isolation === 'off' ? { isolating: { confinement: null, reason: 'AGENT_ISOLATION is off' } } : {}
 }
 
 function createChoice(

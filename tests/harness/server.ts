@@ -44,10 +44,13 @@ async function settings(dataDir: string): Promise<Record<string, string>> {
 /** The whole service inside the test's own process, on free ports. Disposing of it ends its agents. */
 export type TestServer = AsyncDisposable & Pick<Server, 'urls'> & { dataDir: string; logLines: string[] }
 
-/** `agentCommand` is what an agent is started with, the built-in agent unless it is given. */
+/**
+ * `agentCommand` is what an agent is started with, the built-in agent unless it is given. Another one waits for files
+ * of the test, so it has no sandbox.
+ */
 export async function startServer(
   environment: Record<string, string> = {},
-  agentCommand: readonly [string, ...string[]] = [...STEAD, 'agent'],
+  agentCommand?: readonly [string, ...string[]],
 ): Promise<TestServer> {
   const folder = tempFolder()
   const dataDir = folder.file('data')
@@ -56,9 +59,13 @@ export async function startServer(
   // Imported lazily: most tests start programs and never need the module.
   const { serve } = await import('../../src/serve.ts')
   const server = await serve({
-    config: readConfig({ ...(await settings(dataDir)), ...environment }),
+    config: readConfig({
+      ...(await settings(dataDir)),
+      ...(agentCommand && { AGENT_ISOLATION: 'off' }),
+      ...environment,
+    }),
     log: createLog('info', { write: (line) => void logLines.push(line) }),
-    agentCommand,
+    agentCommand: agentCommand ?? [...STEAD, 'agent'],
     path: process.env.PATH ?? '',
     lang: 'C.UTF-8',
   })

@@ -48,7 +48,7 @@ test(
     const gate = folder.file('gate')
     const command = [process.execPath, join(PROGRAMS, 'failing-agent.ts'), gate].map((word) => `"${word}"`).join(' ')
     await using installation = await openInstallation({
-      environment: { AGENT_PROCESS_COMMAND: command, WATCHDOG_KILL_WAIT: '0.05' },
+      environment: { AGENT_ISOLATION: 'off', AGENT_PROCESS_COMMAND: command, WATCHDOG_KILL_WAIT: '0.05' },
     })
     let program = await installation.start()
     let person = await signUp(program.urls.web)

@@ -59,7 +59,7 @@ function numbered(lines: number): string[] {
 }
 
 test('a viewer that is cut off again and again gets every line once: agents die, restart, and the platform is killed', async () => {
-  const environment = { AGENT_PROCESS_COMMAND: COMMAND.map((word) => `"${word}"`).join(' ') }
+  const environment = { AGENT_ISOLATION: 'off', AGENT_PROCESS_COMMAND: COMMAND.map((word) => `"${word}"`).join(' ') }
   await using installation = await openInstallation({ environment })
   let program = await installation.start()
   let person = await signUp(program.urls.web)

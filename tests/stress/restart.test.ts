@@ -25,7 +25,9 @@ test.each(['stop', 'kill'] as const)(
     using folder = tempFolder()
     const gate = folder.file('gate')
     const command = [process.execPath, HELD_AGENT, gate].map((word) => `"${word}"`).join(' ')
-    await using installation = await openInstallation({ environment: { AGENT_PROCESS_COMMAND: command } })
+    await using installation = await openInstallation({
+      environment: { AGENT_ISOLATION: 'off', AGENT_PROCESS_COMMAND: command },
+    })
     const program = await installation.start()
     const person = await signUp(program.urls.web)
     const request = json('POST', { name: 'Ada' }, { ...person.cookie, prefer: 'respond-async' })

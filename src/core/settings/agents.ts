@@ -34,6 +34,10 @@ export const AGENTS = {
     .min(1)
     .optional()
     .meta({ description: 'Command that the process runtime starts', otherwise: '`stead agent` of this executable' }),
+  AGENT_ISOLATION: z
+    .enum(['auto', 'off'])
+    .default('auto')
+    .describe('`auto`: agents of the process runtime run in a sandbox where bubblewrap works; `off`: without one'),
   AGENT_SLEEP_MINUTES: z.coerce.number().nonnegative().max(525_600).default(30).meta({
     description:
       'Minutes without work until an agent without a messenger sleeps; it wakes when something reaches it; `0`: never',

@@ -175,7 +175,12 @@ test('a platform that is killed during a repair finishes it after its start', as
   await using telegram = await startReceiver()
   await using webhook = await startReceiver()
   const command = LIGHT_AGENT.map((word) => `"${word}"`).join(' ')
-  const settings = { ...environment(telegram, webhook), WATCHDOG_KILL_WAIT: '3', AGENT_PROCESS_COMMAND: command }
+  const settings = {
+    ...environment(telegram, webhook),
+    WATCHDOG_KILL_WAIT: '3',
+    AGENT_ISOLATION: 'off',
+    AGENT_PROCESS_COMMAND: command,
+  }
   await using installation = await openInstallation({ environment: settings })
   const program = await installation.start()
   const person = await signUp(program.urls.web)

@@ -15,6 +15,7 @@ export function agentFolder(root: string, id: string) {
     dir,
     record: join(dir, 'runtime.json'),
     secrets: join(dir, 'secrets'),
+    passwd: join(dir, 'passwd'),
     state: join(dir, 'state'),
     temporary: join(dir, 'tmp'),
     log: join(dir, 'agent.log'),

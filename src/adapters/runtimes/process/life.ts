@@ -11,6 +11,7 @@ import {
 } from '../contract/runtime.ts'
 import { type AgentFolder, type AgentRecord, createFolder, listSecrets, writeRecord } from './files.ts'
 import type { ProcessLog } from './log.ts'
+import { prepareConfined } from './sandbox/launch.ts'
 import { endProcesses, isPortFree, killLeftovers, type SpawnSettings, spawnAgent } from './spawn.ts'
 import type { ProcessIdentity, ProcessTable } from './table.ts'
 
@@ -162,6 +163,8 @@ export class AgentLife {
   /** @throws AppError `internal` when the process cannot be started. */
   async launch({ restarts, ...change }: Partial<AgentRecord>): Promise<void> {
     await createFolder(this.#folder)
+    const { confinement } = this.#deps.spawn
+    if (confinement) await prepareConfined(confinement, this.#folder, this.requireRecord().spec.port)
     await this.#log.prepare(this.#deps.timing.maxLogBytes)
     const secretNames = await listSecrets(this.#folder)
     const startedAt = this.#deps.clock.now().toISOString()

@@ -13,14 +13,20 @@ import { createLog } from '../../../core/log.ts'
 import type { AgentSpec, Runtime, RuntimeLogLine } from '../contract/runtime.ts'
 import { type AgentRecord, agentFolder, findRecord, readIfExists, writeRecord } from './files.ts'
 import { createProcessRuntime, type ProcessRuntimeDeps } from './process.ts'
+import { findConfinement, type Isolating } from './sandbox/confinement.ts'
 import { isPortFree, killLeftovers } from './spawn.ts'
-import { createProcessTable, psTable } from './table.ts'
+import { createProcessTable, psTable, withoutSandbox } from './table.ts'
 
 const PROGRAMS = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness', 'programs')
 const AGENT: [string, string, string] = [process.execPath, '--no-env-file', join(PROGRAMS, 'process-test-agent.ts')]
 const HOST = join(PROGRAMS, 'process-test-host.ts')
 const PATIENCE_MS = 120_000
 const KILLS = roundsOf('PROCESS_KILLS', 4)
+const NOT_ISOLATED: Isolating = { confinement: null, reason: 'this test has no sandbox' }
+const SEARCH_PATH = '/usr/bin:/bin'
+const { confinement } = await findConfinement({ command: AGENT, path: SEARCH_PATH, hidden: [] })
+/** With what keeps and makes its sandbox. */
+const PROCESSES_PER_AGENT = confinement ? 4 : 1
 const hasProc = existsSync('/proc/self/environ')
 
 const root = await mkdtemp(join(tmpdir(), 'stead-process-'))
@@ -48,7 +54,7 @@ async function createRuntime(dir: string, change: Partial<ProcessRuntimeDeps> = 
   const runtime = await createProcessRuntime({
     dir,
     command: AGENT,
-    path: '/usr/bin:/bin',
+    path: SEARCH_PATH,
     lang: 'C.UTF-8',
     clock: systemClock,
     log: createLog('silent'),
@@ -103,7 +109,7 @@ async function isAlive(pid: number): Promise<boolean> {
 /** Lists the leading processes of one agent without the runtime. */
 async function listLeaders(dir: string, id: string): Promise<number[]> {
   const rows = await table.listMarked(agentFolder(dir, id).state)
-  return rows.filter((row) => row.pid === row.groupId).map((row) => row.pid)
+  return rows.filter((row) => row.pid === row.groupId && !row.isFirstInSandbox).map((row) => row.pid)
 }
 
 /** Lists every process below `dir`. Linux only. */
@@ -161,7 +167,11 @@ function contractFixture(change: Partial<ProcessRuntimeDeps>) {
 }
 
 runtimeContract('the process runtime', PATIENCE_MS, contractFixture({}))
-runtimeContract('the process runtime without /proc', PATIENCE_MS, contractFixture({ table: psTable() }))
+runtimeContract(
+  'the process runtime without /proc',
+  PATIENCE_MS,
+  contractFixture({ table: psTable(), isolating: NOT_ISOLATED }),
+)
 
 describe('agents outlive the platform', () => {
   for (const signal of ['SIGKILL', 'SIGTERM', 'SIGINT'] as const) {
@@ -304,7 +314,7 @@ describe('agents outlive the platform', () => {
         }, PATIENCE_MS)
         const records = await Promise.all((await runtime.list()).map(({ id }) => getRecord(dir, id)))
         const wanted = records.filter(({ desired }) => desired === 'running')
-        expect(await listAgentProcesses(`${dir}/`)).toHaveLength(wanted.length)
+        expect(await listAgentProcesses(`${dir}/`)).toHaveLength(wanted.length * PROCESSES_PER_AGENT)
         await runtime.close()
         open.delete(runtime)
       }
@@ -347,10 +357,10 @@ describe('processes that are not the agent', () => {
     const dir = newDir()
     const runtime = await createRuntime(dir)
     const spec = await deployHealthy(runtime)
-    const countMarked = async () => (await table.listMarked(agentFolder(dir, spec.id).state)).length
+    const countMarked = async () => withoutSandbox(await table.listMarked(agentFolder(dir, spec.id).state)).length
     await fetch(`http://127.0.0.1:${spec.port}/spawn`)
     await waitFor(async () => (await countMarked()) === 3, PATIENCE_MS)
-    expect((await runtime.stats(spec.id)).processes).toBe(2)
+    expect((await runtime.stats(spec.id)).processes).toBe(3)
     process.kill(await getPid(dir, spec.id), 'SIGKILL')
     await waitFor(async () => (await runtime.inspect(spec.id))?.restarts === 1, PATIENCE_MS)
     await waitFor(() => answersHealthz(spec.port), PATIENCE_MS)
@@ -470,7 +480,8 @@ describe('folders', () => {
       PATH: '/usr/bin:/bin',
       LANG: 'C.UTF-8',
       HOME: folder.state,
-      TMPDIR: folder.temporary,
+      TMPDIR: confinement ? '/tmp' : folder.temporary,
+      AGENT_CONFINED: String(confinement !== null),
       NODE_ENV: 'production',
       HOST: '127.0.0.1',
       PORT: String(spec.port),

@@ -17,24 +17,28 @@ import {
 import { ProcessAgent, type ProcessAgentDeps } from './agent.ts'
 import { agentFolder, listFolders } from './files.ts'
 import type { ProcessTiming } from './life.ts'
+import { findConfinement, type Isolating } from './sandbox/confinement.ts'
+import type { SpawnSettings } from './spawn.ts'
 import { createProcessTable, type ProcessTable } from './table.ts'
 
 /**
  * `dir` belongs to this runtime alone; `command` has absolute paths, because agents have their own working
  * directories; `path` and
- * `lang` become `PATH` and `LANG`. `mayStart` limits which dead agents are restarted; default all. Tests set `table`
- * and `timing`.
+ * `lang` become `PATH` and `LANG`. `hidden` are folders that agents never see. `mayStart` limits which dead agents are
+ * restarted; default all. Tests set `table`, `timing` and `isolating`.
  */
 export type ProcessRuntimeDeps = {
   dir: string
   command: readonly [string, ...string[]]
   path: string
   lang: string
+  hidden?: readonly string[]
   clock: Clock
   log: Log
   mayStart?: (id: string) => boolean
   table?: ProcessTable
   timing?: Partial<ProcessTiming>
+  isolating?: Isolating
 }
 
 /** Agents recovered concurrently at start-up. */
@@ -49,9 +53,9 @@ const TIMING: ProcessTiming = {
 
 /**
  * Creates the runtime of agents as child processes, which outlive the platform. Resolves when the processes of an
- * earlier run are found; agents that should run but do not are then starting. Agents are separated by folder and
- * environment only: they run as the platform's user. Memory, CPU and process limits are reported but not enforced,
- * which would need privileges for cgroups; network use is not counted.
+ * earlier run are found; agents that should run but do not are then starting. Agents are isolated by bubblewrap where
+ * it works; elsewhere they are separated by folder and environment only, and limits are reported but not enforced.
+ * Network use is not counted.
  */
 export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Runtime> {
   const { log } = deps
@@ -61,7 +65,11 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
   const events = createBroadcast<RuntimeEvent>()
   let isClosed = false
 
-  const { agents, createAgent } = openAgents({ ...deps, dir, table, timing, publish: events.publish })
+  const isolating = deps.isolating ?? (await findConfinement({ ...deps, hidden: [dir, ...(deps.hidden ?? [])] }))
+  if (isolating.reason !== null) log.warn(`Process agents are not isolated: ${isolating.reason}.`)
+
+  const { confinement } = isolating
+  const { agents, createAgent } = openAgents({ ...deps, dir, table, timing, confinement, publish: events.publish })
   const requireOpen = () => {
     if (isClosed) throw runtimeClosed()
   }
@@ -140,12 +148,13 @@ function openAgents({
   lang,
   dir,
   mayStart = () => true,
+  confinement,
   ...deps
-}: ProcessRuntimeDeps & Pick<ProcessAgentDeps, 'table' | 'timing' | 'publish'>) {
+}: ProcessRuntimeDeps & Pick<ProcessAgentDeps, 'table' | 'timing' | 'publish'> & Pick<SpawnSettings, 'confinement'>) {
   const agents = new Map<string, ProcessAgent>()
   const isPortWanted = (port: number, id: string) =>
     [...agents].some(([otherId, agent]) => otherId !== id && agent.wantedPort === port)
-  const parts = { ...deps, spawn: { command, path, lang }, isPortWanted, mayStart }
+  const parts = { ...deps, spawn: { command, path, lang, confinement }, isPortWanted, mayStart }
   const createAgent = (id: string) => {
     const agent = new ProcessAgent(parts, agentFolder(dir, id))
     agents.set(id, agent)

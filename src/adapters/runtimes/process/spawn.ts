@@ -4,15 +4,24 @@ import { join } from 'node:path'
 import { AppError } from '../../../core/errors.ts'
 import type { AgentSpec } from '../contract/runtime.ts'
 import { type AgentFolder, errorCode } from './files.ts'
+import type { Confinement } from './sandbox/confinement.ts'
+import { toConfinedCommand } from './sandbox/launch.ts'
 import type { ProcessIdentity, ProcessRow, ProcessTable } from './table.ts'
 
-/** `command` has absolute paths; `path` and `lang` are the only variables shared with the platform. */
-export type SpawnSettings = { command: readonly string[]; path: string; lang: string }
+/**
+ * `command` has absolute paths; `path` and `lang` are the only variables shared with the platform. `confinement` is
+ * null where agents cannot be isolated.
+ */
+export type SpawnSettings = {
+  command: readonly string[]
+  path: string
+  lang: string
+  confinement: Confinement | null
+}
 
 /**
  * Starts an agent as a session leader, so that signals of the platform's terminal and the platform's exit do not
- * reach it. It
- * writes directly to its log and inherits no other handle.
+ * reach it. It writes directly to its log and inherits no other handle.
  */
 export function spawnAgent(
   settings: SpawnSettings,
@@ -20,10 +29,11 @@ export function spawnAgent(
   spec: Omit<AgentSpec, 'secrets'>,
   secretNames: readonly string[],
 ) {
+  const { command, confinement } = settings
   const log = openSync(folder.log, 'a', 0o600)
   try {
     const child = Bun.spawn({
-      cmd: [...settings.command],
+      cmd: confinement ? toConfinedCommand(confinement, folder, spec, command) : [...command],
       cwd: folder.state,
       env: agentEnvironment(settings, folder, spec, secretNames),
       stdio: ['ignore', log, log],
@@ -48,11 +58,12 @@ function agentEnvironment(
     PATH: settings.path,
     LANG: settings.lang,
     HOME: folder.state,
-    TMPDIR: folder.temporary,
+    TMPDIR: settings.confinement ? '/tmp' : folder.temporary,
     NODE_ENV: 'production',
     HOST: '127.0.0.1',
     PORT: String(spec.port),
     AGENT_DIR: folder.state,
+    AGENT_CONFINED: String(settings.confinement !== null),
     // Agents mostly wait for models: without the JIT they stay below 50 MB, and a chat takes 10 ms longer.
     BUN_JSC_useJIT: '0',
   }
@@ -84,7 +95,7 @@ const BIRTH_WAIT_MS = 5000
 
 /**
  * Sends SIGTERM to the agent's process group, SIGKILL after `graceMs` (at once for 0), and kills the remaining
- * processes.
+ * processes. The group of an isolated agent is that of the first process in its sandbox.
  * @throws AppError `internal` when a process survives SIGKILL (it hangs in the kernel).
  */
 export async function endProcesses(
@@ -95,8 +106,11 @@ export async function endProcesses(
 ): Promise<void> {
   if (identity && (await isAlive(table, identity))) {
     const hasEnded = async () => !(await isAlive(table, identity))
-    if (graceMs > 0) signal(-identity.pid, 'SIGTERM')
+    const family = await table.listFamily(identity.pid)
+    const sandbox = family.find((row) => row.isFirstInSandbox)
+    if (graceMs > 0) signal(-(sandbox ?? identity).pid, 'SIGTERM')
     if (!(await waitUntil(hasEnded, graceMs))) {
+      if (sandbox) signal(sandbox.pid, 'SIGKILL')
       signal(-identity.pid, 'SIGKILL')
       await waitUntil(hasEnded, KILL_WAIT_MS)
     }

@@ -9,15 +9,24 @@ export type ProcessIdentity = { pid: number; startTime: string }
 
 /**
  * A live process. `startTime` distinguishes processes with the same pid and is only compared for equality. `groupId`
- * equals `pid`
- * for a group leader.
+ * equals `pid` for a group leader. `isFirstInSandbox`: all others in its namespace end with it.
  */
-export type ProcessRow = { pid: number; groupId: number; startTime: string; cpuMs: number; residentBytes: number }
+export type ProcessRow = {
+  pid: number
+  parentId: number
+  groupId: number
+  startTime: string
+  cpuMs: number
+  residentBytes: number
+  isFirstInSandbox: boolean
+}
 
 /** The processes of this machine, without zombies. */
 export type ProcessTable = {
   find(pids: readonly number[]): Promise<ProcessRow[]>
   listGroup(groupId: number): Promise<ProcessRow[]>
+  /** Lists the members of a process group and all their descendants. */
+  listFamily(groupId: number): Promise<ProcessRow[]>
   /**
    * Lists processes whose environment has `AGENT_DIR=<agentDir>`: all that an agent started, unless it cleared its
    * environment.
@@ -53,6 +62,10 @@ function procTable(): ProcessTable {
     find,
     listGroup: (groupId) =>
       filter(async (pid) => parseStat(await readIfThere(`/proc/${pid}/stat`))?.groupId === groupId),
+    async listFamily(groupId) {
+      const places = await listPlaces()
+      return find([...findFamily(places, groupId)])
+    },
     listMarked: (agentDir) =>
       filter(async (pid) => (await readIfThere(`/proc/${pid}/environ`)).split('\0').includes(`${MARK}${agentDir}`)),
     async markOf(pid) {
@@ -82,7 +95,10 @@ async function readProc(pid: number, bootId: string): Promise<ProcessRow | null>
   const residentKib = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0)
   return {
     pid,
+    parentId: parsed.parentId,
     groupId: parsed.groupId,
+    // Its number in each namespace, from outside to inside.
+    isFirstInSandbox: /^NSpid:.*\s1$/m.test(status) && pid !== 1,
     startTime: `${bootId}/${parsed.startTicks}`,
     cpuMs: parsed.cpuTicks * MS_PER_TICK,
     residentBytes: residentKib * 1024,
@@ -99,16 +115,40 @@ const MS_PER_TICK = 10
  */
 function parseStat(stat: string) {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  const [state, , groupId] = fields
+  const [state, parentId, groupId] = fields
   const ticks = (index: number) => Number(fields[index] ?? 0)
   const threads = ticks(17)
   if (!state || state === 'X' || (state === 'Z' && threads <= 1)) return null
   // utime, stime, cutime and cstime: without the last two the sum would fall when a child ends.
   return {
+    parentId: Number(parentId),
     groupId: Number(groupId),
     cpuTicks: ticks(11) + ticks(12) + ticks(13) + ticks(14),
     startTicks: fields[19] ?? '',
   }
+}
+
+/** Where a process is in the tree of processes. */
+type ProcessPlace = Pick<ProcessRow, 'pid' | 'parentId' | 'groupId'>
+
+async function listPlaces(): Promise<ProcessPlace[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const places = await Promise.all(
+    pids.map(async (pid) => {
+      const parsed = parseStat(await readIfThere(`/proc/${pid}/stat`))
+      return parsed ? [{ pid, parentId: parsed.parentId, groupId: parsed.groupId }] : []
+    }),
+  )
+  return places.flat()
+}
+
+/** Returns the pids of a group and of its descendants. */
+function findFamily(places: readonly ProcessPlace[], groupId: number): Set<number> {
+  const children = Map.groupBy(places, ({ parentId }) => parentId)
+  const family = new Set(places.filter((place) => place.groupId === groupId).map(({ pid }) => pid))
+  // A set yields members that are added while it is read.
+  for (const pid of family) for (const child of children.get(pid) ?? []) family.add(child.pid)
+  return family
 }
 
 function readIfThere(path: string): Promise<string> {
@@ -139,6 +179,11 @@ export function psTable(): ProcessTable {
       const rows = parseRows(await runPs(['-A', '-o', ROW_FORMAT]))
       return rows.filter((row) => row.groupId === groupId)
     },
+    async listFamily(groupId) {
+      const rows = parseRows(await runPs(['-A', '-o', ROW_FORMAT]))
+      const family = findFamily(rows, groupId)
+      return rows.filter(({ pid }) => family.has(pid))
+    },
     async listMarked(agentDir) {
       const lines = (await runPs(['axeww', '-o', 'pid=,command='])).split('\n')
       const marked = lines.filter((line) => `${line} `.includes(` AGENT_DIR=${agentDir} `))
@@ -153,7 +198,7 @@ export function psTable(): ProcessTable {
   }
 }
 
-const ROW_FORMAT = 'pid=,pgid=,stat=,rss=,time=,lstart='
+const ROW_FORMAT = 'pid=,ppid=,pgid=,stat=,rss=,time=,lstart='
 
 async function runPs(options: string[]): Promise<string> {
   const ps = Bun.spawn({
@@ -173,11 +218,13 @@ const PS_TIMEOUT_MS = 5000
 
 function parseRows(text: string): ProcessRow[] {
   return text.split('\n').flatMap((line) => {
-    const [pid, groupId, state, residentKib, cpuTime, ...startTime] = line.trim().split(/\s+/)
+    const [pid, parentId, groupId, state, residentKib, cpuTime, ...startTime] = line.trim().split(/\s+/)
     if (!cpuTime || state?.startsWith('Z')) return []
     return [
       {
         pid: Number(pid),
+        parentId: Number(parentId),
+        isFirstInSandbox: false,
         groupId: Number(groupId),
         startTime: startTime.join(' '),
         cpuMs: parseCpuTime(cpuTime),
@@ -194,7 +241,7 @@ function parseCpuTime(text: string): number {
   return (Number(days) * 86_400 + seconds) * 1000
 }
 
-/** Measures a process group; CPU time is counted since the last measurement. */
+/** Measures a process group and its descendants; CPU time is counted since the last measurement. */
 export class StatsMeter {
   readonly #table: ProcessTable
   #sample: { identity: ProcessIdentity; cpuMs: number; atMs: number } | null = null
@@ -205,7 +252,7 @@ export class StatsMeter {
 
   /** Returns null when no process is left. */
   async measure(identity: ProcessIdentity, record: AgentRecord, now: () => Date): Promise<RuntimeStats | null> {
-    const rows = await withAppErrors(() => this.#table.listGroup(identity.pid))
+    const rows = await withAppErrors(() => this.#table.listFamily(identity.pid))
     if (rows.length === 0) return null
     const atMs = now().getTime()
     const startedMs = record.startedAt ? Date.parse(record.startedAt) : atMs
@@ -216,7 +263,7 @@ export class StatsMeter {
       cpuPercent: toPercent(cpuMs - before.cpuMs, atMs - before.atMs),
       memoryBytes: rows.reduce((sum, row) => sum + row.residentBytes, 0),
       memoryLimitBytes: record.spec.limits.memoryBytes,
-      processes: rows.length,
+      processes: withoutSandbox(rows).length,
       uptimeMs: Math.max(0, atMs - startedMs),
       networkInBytes: null,
       networkOutBytes: null,
@@ -224,6 +271,13 @@ export class StatsMeter {
       diskWriteBytes: null,
     }
   }
+}
+
+/** Leaves out the processes of the sandbox itself: its first one, bubblewrap, and what keeps bubblewrap. */
+export function withoutSandbox(rows: readonly ProcessRow[]): ProcessRow[] {
+  const first = rows.find((row) => row.isFirstInSandbox)
+  const outside = rows.find((row) => row.pid === first?.parentId)
+  return rows.filter((row) => row !== first && row !== outside && row.pid !== outside?.parentId)
 }
 
 function toPercent(cpuMs: number, elapsedMs: number): number {

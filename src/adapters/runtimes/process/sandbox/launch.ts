@@ -1,0 +1,66 @@
+import { lchown, lstat, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AgentSpec } from '../../contract/runtime.ts'
+import type { AgentFolder } from '../files.ts'
+import { toSandboxCommand } from './arguments.ts'
+import { type Confinement, toUid } from './confinement.ts'
+import { listAgentMounts } from './mounts.ts'
+
+/** Address space that the engines of Bun and Node reserve without using it. */
+const RESERVED_BYTES = 1024 ** 3
+const MAX_FILES = 4096
+
+/**
+ * Keeps bubblewrap's parent alive when the platform ends, so that the sandbox ends with that parent only. When memory
+ * is short, the kernel ends agents first; a file that exceeds its limit is an error of the write, not a signal.
+ */
+const SUPERVISE = `echo 1000 > /proc/self/oom_score_adj; trap '' XFSZ; "$@"; exit $?`
+
+/** Returns the command that runs `command` for an agent in its sandbox. */
+export function toConfinedCommand(
+  confinement: Confinement,
+  folder: AgentFolder,
+  { port, limits }: Pick<AgentSpec, 'port' | 'limits'>,
+  command: readonly string[],
+): string[] {
+  const sandboxed = toSandboxCommand({
+    bubblewrap: confinement.bubblewrap,
+    mounts: listAgentMounts(folder, confinement),
+    network: 'host',
+    uid: confinement.ownUsers ? toUid(port) : null,
+    filterFd: null,
+    folder: folder.state,
+    command: ['prlimit', ...toLimits(limits, confinement), '--', ...command],
+  })
+  return ['/bin/sh', '-c', SUPERVISE, 'stead-agent', ...sandboxed]
+}
+
+function toLimits(
+  { memoryBytes, processes }: AgentSpec['limits'],
+  { limitsProcesses, ownUsers }: Confinement,
+): string[] {
+  return [
+    '--core=0',
+    `--nofile=${MAX_FILES}`,
+    `--data=${memoryBytes + RESERVED_BYTES}`,
+    ...(limitsProcesses || ownUsers ? [`--nproc=${processes}`] : []),
+  ]
+}
+
+/** Gives an agent's folders to its user, and names that user. The agent must have no process. */
+export async function prepareConfined({ ownUsers }: Confinement, folder: AgentFolder, port: number): Promise<void> {
+  const uid = ownUsers ? toUid(port) : (process.getuid?.() ?? 0)
+  const gid = ownUsers ? uid : (process.getgid?.() ?? 0)
+  await writeFile(folder.passwd, `agent:x:${uid}:${gid}::${folder.state}:/bin/sh\n`, { mode: 0o644 })
+  if (!ownUsers) return
+  await giveTo(folder.secrets, uid)
+  if ((await lstat(folder.state)).uid !== uid) await giveTo(folder.state, uid)
+}
+
+/** The folder itself last: it shows whether all below it was given. */
+async function giveTo(path: string, uid: number): Promise<void> {
+  if ((await lstat(path)).isDirectory()) {
+    for (const name of await readdir(path)) await giveTo(join(path, name), uid)
+  }
+  await lchown(path, uid, uid)
+}
