@@ -119,6 +119,7 @@ test('without any variable the settings are the documented defaults', () => {
       killSwitch: false,
       pairingCodeMinutes: 10,
       processCommand: undefined,
+      isolation: 'auto',
       image: `stead-agent:${VERSION}`,
       images: null,
       sleepAfterMs: 1_800_000,
