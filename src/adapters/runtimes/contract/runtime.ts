@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Isolation } from '../../../core/agents/isolation.ts'
 import { AppError } from '../../../core/errors.ts'
 import { ImageReference } from '../../../core/text/names.ts'
 import type { ByteLink } from '../../files/channel.ts'
@@ -58,7 +59,8 @@ export type AgentState = 'running' | 'restarting' | 'stopped' | 'exited'
  * An agent as seen by the runtime. `host` and `port` are its address for the platform. `startedAt` is null without a
  * live
  * process; `exitCode` is that of the last end, null while running or when unknown; `restarts` counts restarts by the
- * runtime since the last deployment or start. `image` and `version` are null for process agents.
+ * runtime since the last deployment or start. `image` and `version` are null for process agents. `isolation` is missing
+ * for containers.
  */
 export type Inspection = {
   id: string
@@ -72,6 +74,7 @@ export type Inspection = {
   exitCode: number | null
   isOutOfMemory: boolean
   restarts: number
+  isolation?: Isolation
 }
 
 /** A line of output. Following after its `cursor` misses no line and repeats none. */

@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs'
 import { mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { Isolation } from '../../../core/agents/isolation.ts'
 import { AgentSpec } from '../contract/runtime.ts'
 
 /** Paths of one agent's files; all folders have mode 0700. */
@@ -39,6 +40,8 @@ export const AgentRecord = z.object({
   startedAt: z.iso.datetime().nullable(),
   exitCode: z.number().int().nullable(),
   restarts: z.number().int(),
+  // Of its process; older records have none.
+  isolation: Isolation.default({ by: null, reason: 'it was started by an earlier version', egressEnforced: false }),
 })
 export type AgentRecord = z.infer<typeof AgentRecord>
 

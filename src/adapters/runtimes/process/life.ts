@@ -11,6 +11,7 @@ import {
 } from '../contract/runtime.ts'
 import { type AgentFolder, type AgentRecord, createFolder, listSecrets, writeRecord } from './files.ts'
 import type { ProcessLog } from './log.ts'
+import { toIsolation } from './sandbox/confinement.ts'
 import { prepareConfined } from './sandbox/launch.ts'
 import { endProcesses, isPortFree, killLeftovers, type SpawnSettings, spawnAgent } from './spawn.ts'
 import type { ProcessIdentity, ProcessTable } from './table.ts'
@@ -124,7 +125,8 @@ export class AgentLife {
 
   /** Sets the spec of the next `launch`. */
   prepare(spec: Omit<AgentSpec, 'secrets'>): void {
-    this.#record = { desired: 'running', spec, process: null, startedAt: null, exitCode: null, restarts: 0 }
+    const isolation = toIsolation(this.#deps.spawn.isolating)
+    this.#record = { desired: 'running', spec, process: null, startedAt: null, exitCode: null, restarts: 0, isolation }
   }
 
   /** Writes the record durably. @throws AppError `not_found`. */
@@ -163,12 +165,14 @@ export class AgentLife {
   /** @throws AppError `internal` when the process cannot be started. */
   async launch({ restarts, ...change }: Partial<AgentRecord>): Promise<void> {
     await createFolder(this.#folder)
-    const { confinement } = this.#deps.spawn
+    const { isolating } = this.#deps.spawn
+    const { confinement } = isolating
     if (confinement) await prepareConfined(confinement, this.#folder, this.requireRecord().spec.port)
     await this.#log.prepare(this.#deps.timing.maxLogBytes)
     const secretNames = await listSecrets(this.#folder)
     const startedAt = this.#deps.clock.now().toISOString()
-    await this.write({ ...change, desired: 'running', process: null, startedAt, exitCode: null })
+    const isolation = toIsolation(isolating)
+    await this.write({ ...change, desired: 'running', process: null, startedAt, exitCode: null, isolation })
     const child = this.#spawn(secretNames)
     const identity = await this.#identify(child)
     const launched: AgentProcess = { identity, child, hasEnded: false, exitCode: null }
@@ -222,6 +226,7 @@ export class AgentLife {
       // Unknown: the kernel's out-of-memory kill looks like any other signal.
       isOutOfMemory: false,
       restarts: record.restarts,
+      isolation: this.isLive ? record.isolation : toIsolation(this.#deps.spawn.isolating),
     }
   }
 

@@ -65,11 +65,9 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
   const events = createBroadcast<RuntimeEvent>()
   let isClosed = false
 
-  const isolating = deps.isolating ?? (await findConfinement({ ...deps, hidden: [dir, ...(deps.hidden ?? [])] }))
+  const isolating = deps.isolating ?? (await findConfinement({ ...deps, dir }))
   if (isolating.reason !== null) log.warn(`Process agents are not isolated: ${isolating.reason}.`)
-
-  const { confinement } = isolating
-  const { agents, createAgent } = openAgents({ ...deps, dir, table, timing, confinement, publish: events.publish })
+  const { agents, createAgent } = openAgents({ ...deps, dir, table, timing, isolating, publish: events.publish })
   const requireOpen = () => {
     if (isClosed) throw runtimeClosed()
   }
@@ -148,13 +146,13 @@ function openAgents({
   lang,
   dir,
   mayStart = () => true,
-  confinement,
+  isolating,
   ...deps
-}: ProcessRuntimeDeps & Pick<ProcessAgentDeps, 'table' | 'timing' | 'publish'> & Pick<SpawnSettings, 'confinement'>) {
+}: ProcessRuntimeDeps & Pick<ProcessAgentDeps, 'table' | 'timing' | 'publish'> & Pick<SpawnSettings, 'isolating'>) {
   const agents = new Map<string, ProcessAgent>()
   const isPortWanted = (port: number, id: string) =>
     [...agents].some(([otherId, agent]) => otherId !== id && agent.wantedPort === port)
-  const parts = { ...deps, spawn: { command, path, lang, confinement }, isPortWanted, mayStart }
+  const parts = { ...deps, spawn: { command, path, lang, isolating }, isPortWanted, mayStart }
   const createAgent = (id: string) => {
     const agent = new ProcessAgent(parts, agentFolder(dir, id))
     agents.set(id, agent)

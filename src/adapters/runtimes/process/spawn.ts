@@ -4,19 +4,19 @@ import { join } from 'node:path'
 import { AppError } from '../../../core/errors.ts'
 import type { AgentSpec } from '../contract/runtime.ts'
 import { type AgentFolder, errorCode } from './files.ts'
-import type { Confinement } from './sandbox/confinement.ts'
+import { type Isolating, withFilter } from './sandbox/confinement.ts'
 import { toConfinedCommand } from './sandbox/launch.ts'
 import type { ProcessIdentity, ProcessRow, ProcessTable } from './table.ts'
 
 /**
- * `command` has absolute paths; `path` and `lang` are the only variables shared with the platform. `confinement` is
- * null where agents cannot be isolated.
+ * `command` has absolute paths; `path` and `lang` are the only variables shared with the platform. `isolating` is how
+ * agents are isolated here.
  */
 export type SpawnSettings = {
   command: readonly string[]
   path: string
   lang: string
-  confinement: Confinement | null
+  isolating: Isolating
 }
 
 /**
@@ -29,16 +29,21 @@ export function spawnAgent(
   spec: Omit<AgentSpec, 'secrets'>,
   secretNames: readonly string[],
 ) {
-  const { command, confinement } = settings
+  const { command } = settings
+  const { confinement } = settings.isolating
   const log = openSync(folder.log, 'a', 0o600)
   try {
-    const child = Bun.spawn({
-      cmd: confinement ? toConfinedCommand(confinement, folder, spec, command) : [...command],
-      cwd: folder.state,
-      env: agentEnvironment(settings, folder, spec, secretNames),
-      stdio: ['ignore', log, log],
-      detached: true,
-    })
+    const start = (cmd: readonly string[], handles: number[]) =>
+      Bun.spawn({
+        cmd: [...cmd],
+        cwd: folder.state,
+        env: agentEnvironment(settings, folder, spec, secretNames),
+        stdio: ['ignore', log, log, ...handles],
+        detached: true,
+      })
+    const child = confinement
+      ? withFilter(confinement, (handles) => start(toConfinedCommand(confinement, folder, spec, command), handles))
+      : start(command, [])
     child.unref()
     return child
   } finally {
@@ -58,12 +63,12 @@ function agentEnvironment(
     PATH: settings.path,
     LANG: settings.lang,
     HOME: folder.state,
-    TMPDIR: settings.confinement ? '/tmp' : folder.temporary,
+    TMPDIR: settings.isolating.confinement ? '/tmp' : folder.temporary,
     NODE_ENV: 'production',
     HOST: '127.0.0.1',
     PORT: String(spec.port),
     AGENT_DIR: folder.state,
-    AGENT_CONFINED: String(settings.confinement !== null),
+    AGENT_CONFINED: String(settings.isolating.confinement !== null),
     // Agents mostly wait for models: without the JIT they stay below 50 MB, and a chat takes 10 ms longer.
     BUN_JSC_useJIT: '0',
   }

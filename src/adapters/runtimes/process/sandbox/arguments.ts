@@ -7,7 +7,7 @@ export type Mount =
   | { kind: 'empty'; path: string; sizeBytes: number; isWritable: boolean }
 
 /**
- * What bubblewrap shows and allows to one program. `network`: `host` shares the network of the host, `none` leaves a
+ * The files, network and user that one program gets from bubblewrap. `network`: `host` shares the network of the host, `none` leaves a
  * loopback device only. `uid`: bubblewrap runs as root, and the command as this user and group; null: it runs as the
  * platform's user, in a user namespace in which no further ones can be created.
  */

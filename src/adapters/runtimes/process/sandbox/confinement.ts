@@ -1,12 +1,21 @@
+import { closeSync, openSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { homedir, release } from 'node:os'
+import { join } from 'node:path'
+import type { Isolation } from '../../../../core/agents/isolation.ts'
 import { toSandboxCommand } from './arguments.ts'
 import { listPrograms, listSystemMounts } from './mounts.ts'
+import { toSystemCallFilter } from './system-call-filter.ts'
 
-/** How the agents of this machine are isolated. `ownUsers`: each agent has a user of its own, which takes root. */
+/**
+ * How the agents of this machine are isolated. `ownUsers`: each agent has a user of its own, which takes root.
+ * `filterFile` holds the filter of system calls; null on architectures without one.
+ */
 export type Confinement = {
   bubblewrap: string
   programs: readonly string[]
   hidden: readonly string[]
+  filterFile: string | null
   ownUsers: boolean
   limitsProcesses: boolean
 }
@@ -17,17 +26,19 @@ export type Isolating = { confinement: Confinement; reason: null } | { confineme
 const TRY_MS = 5000
 
 /**
- * Finds out whether agents can be isolated here, by running a program in a sandbox. `hidden` are folders that no agent
- * sees.
+ * Finds out whether agents can be isolated here, by running a program in a sandbox. `dir` is a folder of the runtime;
+ * `hidden` are further folders that no agent sees.
  */
 export async function findConfinement({
+  dir,
   command,
   path,
-  hidden,
+  hidden = [],
 }: {
+  dir: string
   command: readonly [string, ...string[]]
   path: string
-  hidden: readonly string[]
+  hidden?: readonly string[]
 }): Promise<Isolating> {
   if (process.platform !== 'linux') return without('isolation of processes needs Linux')
   const bubblewrap = Bun.which('bwrap', { PATH: path })
@@ -37,12 +48,22 @@ export async function findConfinement({
   const confinement: Confinement = {
     bubblewrap,
     programs: listPrograms(command),
-    hidden: [...hidden, homedir()],
+    hidden: [dir, ...hidden, homedir()],
+    filterFile: await writeFilter(dir),
     ownUsers: process.getuid?.() === 0,
     limitsProcesses: countsProcessesByNamespace(release()),
   }
   const problem = await tryConfinement(confinement, command, path)
   return problem === null ? { confinement, reason: null } : without(problem)
+}
+
+/** The network is the host's, and with it sockets that have a name but no file. */
+const SHARED = 'it shares the network of the host, and abstract sockets with it'
+
+/** Describes the isolation of a process that starts now. */
+export function toIsolation({ confinement, reason }: Isolating): Isolation {
+  if (confinement === null) return { by: null, reason, egressEnforced: false }
+  return { by: 'bubblewrap', reason: SHARED, egressEnforced: false }
 }
 
 function without(reason: string): Isolating {
@@ -56,18 +77,42 @@ export function toUid(port: number): number {
 
 const FIRST_UID = 1_900_000_000
 
+async function writeFilter(dir: string): Promise<string | null> {
+  const filter = toSystemCallFilter(process.arch)
+  if (filter === null) return null
+  const file = join(dir, '.system-call-filter')
+  await mkdir(dir, { recursive: true, mode: 0o700 })
+  await writeFile(file, filter, { mode: 0o600 })
+  return file
+}
+
+/** The descriptor of the filter in a process that is started with the handle of `withFilter` after its standard ones. */
+export const FILTER_FD = 3
+
+/** Opens the filter for a new process while `use` starts it. */
+export function withFilter<T>({ filterFile }: Pick<Confinement, 'filterFile'>, use: (handles: number[]) => T): T {
+  if (filterFile === null) return use([])
+  const handle = openSync(filterFile, 'r')
+  try {
+    return use([handle])
+  } finally {
+    closeSync(handle)
+  }
+}
+
 /** Runs a program with the mounts and privileges of an agent. @returns the problem, or null. */
 async function tryConfinement(
-  { bubblewrap, programs, ownUsers }: Confinement,
+  confinement: Confinement,
   command: readonly [string, ...string[]],
   path: string,
 ): Promise<string | null> {
+  const { bubblewrap, programs, ownUsers } = confinement
   const cmd = toSandboxCommand({
     bubblewrap,
     mounts: [...listSystemMounts(), ...programs.map((program) => ({ kind: 'read-only', path: program }) as const)],
     network: 'host',
     uid: ownUsers ? toUid(1) : null,
-    filterFd: null,
+    filterFd: confinement.filterFile === null ? null : FILTER_FD,
     folder: '/tmp',
     command: [
       '/bin/sh',
@@ -76,7 +121,9 @@ async function tryConfinement(
       command[0],
     ],
   })
-  const trial = Bun.spawn({ cmd, env: { PATH: path }, stdio: ['ignore', 'ignore', 'pipe'], timeout: TRY_MS })
+  const trial = withFilter(confinement, (handles) =>
+    Bun.spawn({ cmd, env: { PATH: path }, stdio: ['ignore', 'ignore', 'pipe', ...handles], timeout: TRY_MS }),
+  )
   const [code, output] = await Promise.all([trial.exited, trial.stderr.text()])
   if (code === 0) return null
   return `bubblewrap cannot create a sandbox (${output.trim().split('\n')[0] || `it ended with ${code}`})`

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { AgentSpec } from '../../contract/runtime.ts'
 import type { AgentFolder } from '../files.ts'
 import { toSandboxCommand } from './arguments.ts'
-import { type Confinement, toUid } from './confinement.ts'
+import { type Confinement, FILTER_FD, toUid } from './confinement.ts'
 import { listAgentMounts } from './mounts.ts'
 
 /** Address space that the engines of Bun and Node reserve without using it. */
@@ -28,7 +28,7 @@ export function toConfinedCommand(
     mounts: listAgentMounts(folder, confinement),
     network: 'host',
     uid: confinement.ownUsers ? toUid(port) : null,
-    filterFd: null,
+    filterFd: confinement.filterFile === null ? null : FILTER_FD,
     folder: folder.state,
     command: ['prlimit', ...toLimits(limits, confinement), '--', ...command],
   })
