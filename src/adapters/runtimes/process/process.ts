@@ -65,8 +65,7 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
   const events = createBroadcast<RuntimeEvent>()
   let isClosed = false
 
-  const isolating = deps.isolating ?? (await findConfinement({ ...deps, dir }))
-  if (isolating.reason !== null) log.warn(`Process agents are not isolated: ${isolating.reason}.`)
+  const isolating = await findIsolating({ ...deps, dir })
   const { agents, createAgent } = openAgents({ ...deps, dir, table, timing, isolating, publish: events.publish })
   const requireOpen = () => {
     if (isClosed) throw runtimeClosed()
@@ -137,6 +136,12 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
       await Promise.all([...agents.values()].map((agent) => agent.close(options?.stopAgents ?? false)))
     },
   }
+}
+
+async function findIsolating(deps: ProcessRuntimeDeps): Promise<Isolating> {
+  const isolating = deps.isolating ?? (await findConfinement(deps))
+  if (isolating.reason !== null) deps.log.warn(`Process agents are not isolated: ${isolating.reason}.`)
+  return isolating
 }
 
 /** Creates the map of known agents and the function that adds one. */

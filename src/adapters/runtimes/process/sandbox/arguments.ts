@@ -79,12 +79,15 @@ function byDepth(mounts: readonly Mount[]): Mount[] {
 
 /** Creates the folders above each mount; bubblewrap would create those above a private folder as private ones. */
 function withParents(mounts: readonly Mount[]): string[] {
-  const known = new Set<string>(['/'])
-  return mounts.flatMap((mount) => {
-    const parents = listParents(mount.path).filter((path) => !known.has(path))
-    for (const path of [...parents, mount.path]) known.add(path)
-    return [...parents.flatMap((path) => ['--perms', '0755', '--dir', path]), ...toMount(mount)]
+  return mounts.flatMap((mount, index) => {
+    const exists = (path: string) => mounts.slice(0, index).some((other) => isAtOrBelow(other.path, path))
+    const missing = listParents(mount.path).filter((path) => !exists(path))
+    return [...missing.flatMap((path) => ['--perms', '0755', '--dir', path]), ...toMount(mount)]
   })
+}
+
+function isAtOrBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`)
 }
 
 /** Lists the folders above a path, outermost first. */

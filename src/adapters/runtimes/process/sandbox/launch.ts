@@ -1,10 +1,9 @@
 import { lchown, lstat, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentSpec } from '../../contract/runtime.ts'
-import type { AgentFolder } from '../files.ts'
 import { toSandboxCommand } from './arguments.ts'
 import { type Confinement, FILTER_FD, toUid } from './confinement.ts'
-import { listAgentMounts } from './mounts.ts'
+import { listAgentMounts, type SandboxFolder } from './mounts.ts'
 
 /** Address space that the engines of Bun and Node reserve without using it. */
 const RESERVED_BYTES = 1024 ** 3
@@ -19,7 +18,7 @@ const SUPERVISE = `echo 1000 > /proc/self/oom_score_adj; trap '' XFSZ; "$@"; exi
 /** Returns the command that runs `command` for an agent in its sandbox. */
 export function toConfinedCommand(
   confinement: Confinement,
-  folder: AgentFolder,
+  folder: SandboxFolder,
   { port, limits }: Pick<AgentSpec, 'port' | 'limits'>,
   command: readonly string[],
 ): string[] {
@@ -48,7 +47,7 @@ function toLimits(
 }
 
 /** Gives an agent's folders to its user, and names that user. The agent must have no process. */
-export async function prepareConfined({ ownUsers }: Confinement, folder: AgentFolder, port: number): Promise<void> {
+export async function prepareConfined({ ownUsers }: Confinement, folder: SandboxFolder, port: number): Promise<void> {
   const uid = ownUsers ? toUid(port) : (process.getuid?.() ?? 0)
   const gid = ownUsers ? uid : (process.getgid?.() ?? 0)
   await writeFile(folder.passwd, `agent:x:${uid}:${gid}::${folder.state}:/bin/sh\n`, { mode: 0o644 })

@@ -1,6 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
-import type { AgentFolder } from '../files.ts'
 import type { Mount } from './arguments.ts'
 
 /** Programs and libraries; the folders are missing on systems that do not have them. */
@@ -47,9 +46,12 @@ const HOST_FILES = [
 ]
 const TEMPORARY_BYTES = 64 * 1024 * 1024
 
+/** The files of one agent; `passwd` names its user. */
+export type SandboxFolder = { state: string; secrets: string; passwd: string }
+
 /** Lists the mounts of one agent: the system and its program, and its own folder below the hidden ones. */
 export function listAgentMounts(
-  folder: Pick<AgentFolder, 'state' | 'secrets' | 'passwd'>,
+  folder: SandboxFolder,
   { programs, hidden }: { programs: readonly string[]; hidden: readonly string[] },
 ): Mount[] {
   return [
