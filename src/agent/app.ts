@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
+import { RehearsalRequest } from '../core/agents/rehearsal.ts'
 import { AppError } from '../core/errors.ts'
 import { inRequest, REQUEST_ID_HEADER, toRequestId } from '../core/request-id.ts'
 import { isSameSecret } from '../core/secrets.ts'
@@ -20,6 +21,7 @@ import {
   WriteInstructionsRequest,
 } from './schemas.ts'
 import type { OwnerInstructions } from './state/instructions.ts'
+import { rehearse } from './turns/rehearse.ts'
 
 type AgentAppDeps = CompletionsDeps & {
   channels: Channels
@@ -82,6 +84,10 @@ export function createAgentApp(deps: AgentAppDeps) {
   app.post('/v1/chat/completions', requireToken, requireRunning, validate('json', CompletionRequest), (c) =>
     answerCompletion(deps, c, c.req.valid('json')),
   )
+  app.post('/rehearsals', requireToken, requireRunning, validate('json', RehearsalRequest), async (c) => {
+    c.env.keepOpen(c.req.raw)
+    return c.json(await rehearse(deps, c.req.valid('json'), c.req.raw.signal))
+  })
   app.get('/turns/:id', requireToken, (c) => joinTurn(deps, c, c.req.param('id')))
   app.post('/turns/:id/stop', requireToken, async (c) => {
     await deps.keptTurns.stop(c.req.param('id'))

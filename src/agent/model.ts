@@ -6,6 +6,7 @@ import { AppError, errorMessage } from '../core/errors.ts'
 import { createPlatformFetch, toAnswerError } from './platform.ts'
 import type { ModelEvent } from './state/turn-marks.ts'
 import { toToolUse } from './tools/define.ts'
+import type { Rehearsal } from './tools/rehearsal.ts'
 import type { EarlyEndReporter, ToolReporter } from './tools/reports.ts'
 import { createTools, type ToolDeps, type TurnTools } from './tools/tools.ts'
 import { describeEarlyEnd, toLoop } from './turns/limits.ts'
@@ -34,6 +35,8 @@ export type ModelRequest = {
   onWaitForOwner: () => void
   /** Set for a turn that has an id: the model continues after the recorded steps. */
   record: TurnRecord | null
+  /** Set for a turn whose tools are recorded instead of executed; it reports nothing to the platform. */
+  rehearsal?: Rehearsal
 }
 
 export type PlainRequest = Pick<ModelRequest, 'messages' | 'signal'> & { instructions: string }
@@ -48,6 +51,7 @@ export type Model = {
   answerPlainly(request: PlainRequest, onEvent: (event: ModelEvent) => void): Promise<Answer>
 }
 
+const NO_REPORTS = { reportEarlyEnd: () => undefined }
 const PLAIN_TURN = { sessionKey: null, record: null, onWaitForOwner: () => undefined }
 
 /** Creates the model client. Loads the AI SDK, so import this module only when a turn needs it. */
@@ -79,7 +83,8 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
       include: { rawChunks: true },
       // The default handler prints to the console; the stream also delivers the error, and `readAnswer` throws it.
       onError: () => undefined,
-      onToolExecutionEnd: (ended) => noteTool(ended, { reportTool: deps.reportTool, onEvent, record }),
+      onToolExecutionEnd: (ended) =>
+        noteTool(ended, { reportTool: request.rehearsal ? () => undefined : deps.reportTool, onEvent, record }),
       ...loop?.settings,
     })
     try {
@@ -87,7 +92,7 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
         onEvent,
         onStep: () => record?.beginStep(),
         emittedChars: textOf(record?.events ?? []).length,
-        endEarly: () => reportEarlyEnd(deps, loop?.earlyEnd()),
+        endEarly: () => reportEarlyEnd(request.rehearsal ? NO_REPORTS : deps, loop?.earlyEnd()),
       })
     } catch (error) {
       request.signal.throwIfAborted()

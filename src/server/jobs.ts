@@ -26,6 +26,7 @@ import { endAgentJob, watchdogHistoryJob, watchdogJob } from '../features/agents
 import { capAlertsJob } from '../features/ai/breakers/alerts.ts'
 import { catalogueJob } from '../features/ai/catalogue/catalogue.ts'
 import { underWayJob, usageAlertsJob, usageSpoolJob } from '../features/ai/usage/jobs.ts'
+import { agentTestJob } from '../features/conversations/agent-tests/run.ts'
 import { expireApprovalsJob, resumeJob } from '../features/conversations/approvals/decide.ts'
 import { heartbeatJob } from '../features/conversations/heartbeat/heartbeat.ts'
 import { answerMailJob, codeMailJob, welcomeMailJob } from '../features/conversations/inbox/answer.ts'
@@ -81,6 +82,7 @@ export function jobKinds({ accounts, agents, payments, conversations, webTools, 
     scheduledRunJob(conversations),
     askJob(conversations),
     summarizeJob(conversations),
+    agentTestJob(conversations),
     deliverMessageJob(payments),
     startSplitJob(payments),
     backupTaskJob(admin),

@@ -41,6 +41,7 @@ import { pricesWeb } from '../features/ai/prices/web.ts'
 import { requestsWeb } from '../features/ai/requests/web.ts'
 import { usageWeb } from '../features/ai/usage/web.ts'
 import { agentApiWeb } from '../features/conversations/agent-messages/routes.ts'
+import { agentTestsWeb } from '../features/conversations/agent-tests/routes.ts'
 import { agentToolsWeb } from '../features/conversations/agent-tools/routes.ts'
 import { approvalsWeb } from '../features/conversations/approvals/routes.ts'
 import { conversationsWeb } from '../features/conversations/chat/channels/routes.ts'
@@ -139,6 +140,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', conversationsWeb(conversations))
   app.route('/', approvalsWeb(conversations))
   app.route('/', agentToolsWeb(conversations, owner))
+  app.route('/', agentTestsWeb(conversations))
   app.route('/', mcpServersWeb(conversations, owner))
   app.route('/', mcpAuthorizationsWeb(conversations))
   app.route('/', logRoutes(agents, owner))

@@ -867,6 +867,13 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     path: (id) => `/api/agents/${agentOf(id)}/mcp-servers/${id}/authorization`,
     status: 404,
   },
+  'GET /api/agents/:id/injection-tests web': { names: AGENT, status: 200 },
+  'POST /api/agents/:id/injection-tests web': { names: AGENT, status: 202 },
+  'GET /api/agents/:id/injection-tests/:testId web': {
+    names: AGENT,
+    path: (id) => `/api/agents/${id}/injection-tests/tst_missing`,
+    status: 404,
+  },
   'GET /api/mcp/callback web': { status: 302 },
   'GET /api/mcp/directory web': reached,
   'GET /api/agents/:id/tools web': { names: AGENT, status: 200 },

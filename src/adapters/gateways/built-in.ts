@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { McpResult, McpTool } from '../../core/agents/mcp.ts'
+import { type RehearsalRequest, RehearsalResult } from '../../core/agents/rehearsal.ts'
 import { AppError } from '../../core/errors.ts'
 import { listOf } from '../../core/text/lines.ts'
 import { type AgentEndpoint, type Ask, Problem } from './http.ts'
@@ -93,6 +94,21 @@ export async function callBuiltInMcpTool(ask: Ask, endpoint: AgentEndpoint, use:
   const path = `${toPath(server)}/call`
   const call = { endpoint, path, method: 'POST', headers, body: JSON.stringify(body), timeoutMs: TIMEOUT_MS }
   return requireAnswer(await ask(Said, call, STATUSES))
+}
+
+const REHEARSAL_MS = 180_000
+const Rehearsed = z.union([RehearsalResult, Problem])
+
+/** Lets the agent answer with recorded tools. @throws AppError `limited`, `upstream_failed`, `not_found` for an older agent. */
+export async function rehearseBuiltIn(
+  ask: Ask,
+  endpoint: AgentEndpoint,
+  request: RehearsalRequest,
+): Promise<RehearsalResult> {
+  const headers = { 'content-type': 'application/json' }
+  const body = JSON.stringify(request)
+  const call = { endpoint, path: '/rehearsals', method: 'POST', headers, body, timeoutMs: REHEARSAL_MS }
+  return requireAnswer(await ask(Rehearsed, call, STATUSES))
 }
 
 const STATUSES = [200, 404, 502, 504]

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { McpResult, McpTool } from '../../core/agents/mcp.ts'
+import type { RehearsalRequest, RehearsalResult } from '../../core/agents/rehearsal.ts'
 import { AppError } from '../../core/errors.ts'
 import { listOf } from '../../core/text/lines.ts'
 import type { AgentKind } from '../runtimes/contract/runtime.ts'
@@ -12,6 +13,7 @@ import {
   type McpUse,
   readChannels,
   readSessions,
+  rehearseBuiltIn,
   removePerson,
 } from './built-in.ts'
 import { type AgentCall, type AgentEndpoint, type Ask, createAsk, Problem } from './http.ts'
@@ -99,6 +101,8 @@ export type AgentGateway = {
   /** Lists the tools of an MCP server that the built-in agent starts. @throws AppError `not_found`. */
   listMcpTools(endpoint: AgentEndpoint, server: string): Promise<McpTool[]>
   callMcpTool(endpoint: AgentEndpoint, use: McpUse): Promise<McpResult>
+  /** Answers a message with tools that are recorded, not executed. @throws AppError `conflict` for OpenClaw. */
+  rehearse(endpoint: AgentEndpoint, request: RehearsalRequest): Promise<RehearsalResult>
   /** Ends all pairings; only the holder of the token keeps access. */
   endPairings(endpoint: AgentEndpoint): Promise<void>
 }
@@ -204,6 +208,10 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
     decidePairing: (endpoint, decision) => decidePairing(ask, endpoint, decision, timeouts.changeMs),
     listMcpTools: (endpoint, server) => listBuiltInMcpTools(ask, endpoint, server),
     callMcpTool: (endpoint, use) => callBuiltInMcpTool(ask, endpoint, use),
+    rehearse: async (endpoint, request) => {
+      requireBuiltIn(endpoint)
+      return rehearseBuiltIn(ask, endpoint, request)
+    },
     removePerson: (endpoint, person) => removePerson(ask, endpoint, person, timeouts.changeMs),
     readInstructions: (endpoint) => readInstructions(ask, endpoint, timeouts.probeMs),
     writeInstructions: (endpoint, text) => writeInstructions(ask, endpoint, text, timeouts.changeMs),
@@ -314,6 +322,7 @@ export function createNoGateway(reason: string): AgentGateway {
     writeInstructions: refuse,
     listMcpTools: refuse,
     callMcpTool: refuse,
+    rehearse: refuse,
     endPairings: refuse,
   }
 }

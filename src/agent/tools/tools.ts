@@ -21,6 +21,7 @@ import {
   createScheduleTool,
   createWebTools,
 } from './platform-tools.ts'
+import type { Rehearsal } from './rehearsal.ts'
 import type { LoadToolSettings } from './settings.ts'
 import { type LoadSkills, readSkill } from './skills.ts'
 
@@ -50,6 +51,8 @@ type ToolTurn = {
   signal: AbortSignal
   onWaitForOwner: () => void
   record: TurnRecord | null
+  /** Set for a turn whose tools are recorded instead of executed. */
+  rehearsal?: Rehearsal
 }
 
 export function createTools(deps: ToolDeps): OpenTools {
@@ -64,7 +67,7 @@ export function createTools(deps: ToolDeps): OpenTools {
     ...createPayTool(call),
     ...(commands && createCommandTools(commands)),
   }
-  return async ({ sessionKey, signal, onWaitForOwner, record }) => {
+  return async ({ sessionKey, signal, onWaitForOwner, record, rehearsal }) => {
     const { tools, hasMcp, limits, price, timeZone } = await loadToolSettings(signal)
     const use_skill = createSkillTool(loadSkills, describeScripts(commands !== null, tools))
     const allowed = Object.fromEntries(Object.entries({ ...known, use_skill }).filter(([name]) => tools.includes(name)))
@@ -76,7 +79,7 @@ export function createTools(deps: ToolDeps): OpenTools {
     const maxCalls = Math.max(0, limits.toolCalls - used.length)
     const guard = createGuard({ approvals, repeats, onWaitForOwner }, { sessionKey, maxCalls, record })
     return {
-      tools: toToolSet({ ...others, ...allowed }, guard),
+      tools: toToolSet({ ...others, ...allowed, ...rehearsal?.tools }, rehearsal?.guard ?? guard),
       repeats,
       limits,
       price,

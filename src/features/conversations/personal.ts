@@ -5,6 +5,7 @@ import { bytesOf, inPages } from '../../db/pages.ts'
 import { type PersonalList, personalRows } from '../../db/personal-data.ts'
 import { inPagesOfAgents } from '../agents/registry/agents.ts'
 import { agentCredentials } from './agent-messages/tables.ts'
+import { agentTests } from './agent-tests/tables.ts'
 import { agentToolSettings } from './agent-tools/tables.ts'
 import { approvals } from './approvals/tables.ts'
 import { chatAttachments, chatSessions, chatToolCalls, chatTurns, messages } from './chat/tables.ts'
@@ -36,6 +37,11 @@ export const CONVERSATIONS_PERSONAL_DATA: readonly PersonalList[] = [
     of: approvals.agentId,
     hide: ['sequence', 'argumentsHash'],
     sizeBytes: bytesOf(approvals.arguments),
+  }),
+  rowsOfAgents('injectionTests', agentTests, {
+    of: agentTests.agentId,
+    hide: ['sequence'],
+    sizeBytes: bytesOf(agentTests.results),
   }),
   rowsOfAgents('toolSettings', agentToolSettings, { of: agentToolSettings.agentId, hide: [] }),
   rowsOfAgents('mcpServers', agentMcpServers, { of: agentMcpServers.agentId, hide: ['sealedHeaders'] }),

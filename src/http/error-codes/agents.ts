@@ -130,6 +130,46 @@ export const AGENT_CODES = {
     means: 'The conversation takes place on another platform, such as Telegram.',
     remedy: 'Write there, or start a new conversation.',
   },
+  MCP_AUTHORIZATION_REQUIRED: {
+    kinds: ['upstream_failed'],
+    means: 'The MCP server needs a sign-in, or no longer accepts the one that was made.',
+    remedy: 'Connect the server in the settings of the agent, at `connectUrl` where the answer has it.',
+  },
+  NO_AUTHORIZATION_SERVER: {
+    kinds: ['upstream_failed'],
+    means: 'The MCP server names no authorization server.',
+    remedy: 'Use a bearer token of the vendor instead.',
+  },
+  ISSUER_MISMATCH: {
+    kinds: ['upstream_failed'],
+    means: 'The answer does not come from the authorization server that the MCP server names.',
+    remedy: 'Do not sign in there, and report it to the vendor of the MCP server.',
+  },
+  UNSAFE_ENDPOINT: {
+    kinds: ['upstream_failed'],
+    means: 'The authorization server names an endpoint without https or with a private address.',
+    remedy: 'Report it to the vendor of the MCP server.',
+  },
+  PKCE_UNSUPPORTED: {
+    kinds: ['upstream_failed'],
+    means: 'The authorization server does not support PKCE with S256.',
+    remedy: 'Use a bearer token of the vendor instead.',
+  },
+  CLIENT_REQUIRED: {
+    kinds: ['conflict'],
+    means: 'The authorization server does not register clients.',
+    remedy: 'Create an application there, and send its `clientId` and `clientSecret`.',
+  },
+  AUTHORIZATION_FAILED: {
+    kinds: ['upstream_failed'],
+    means: 'The authorization server did not answer as the standards say.',
+    remedy: 'Try again later.',
+  },
+  TEST_RUNNING: {
+    kinds: ['conflict'],
+    means: 'An injection test of this agent is running.',
+    remedy: 'Wait for its end.',
+  },
   NOT_APPROVED: {
     kinds: ['forbidden', 'conflict'],
     means: 'The owner has not approved this exact request.',

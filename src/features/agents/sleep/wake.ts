@@ -148,6 +148,7 @@ export function createWakingGateway(
     writeInstructions: whileAwake(gateway.writeInstructions),
     listMcpTools: whileAwake(gateway.listMcpTools),
     callMcpTool: whileAwake(gateway.callMcpTool),
+    rehearse: whileAwake(gateway.rehearse),
     endPairings: whileAwake(gateway.endPairings),
   }
 }
