@@ -81,13 +81,11 @@ export function createAgentApp(deps: AgentAppDeps) {
   app.route('/', channelRoutes(deps.channels, requireToken))
   app.use('/mcp-servers/*', requireToken, requireRunning)
   app.route('/', mcpRoutes(deps.mcpServers))
+  app.use('/rehearsals', requireToken, requireRunning)
+  app.route('/', rehearsalRoutes(deps))
   app.post('/v1/chat/completions', requireToken, requireRunning, validate('json', CompletionRequest), (c) =>
     answerCompletion(deps, c, c.req.valid('json')),
   )
-  app.post('/rehearsals', requireToken, requireRunning, validate('json', RehearsalRequest), async (c) => {
-    c.env.keepOpen(c.req.raw)
-    return c.json(await rehearse(deps, c.req.valid('json'), c.req.raw.signal))
-  })
   app.get('/turns/:id', requireToken, (c) => joinTurn(deps, c, c.req.param('id')))
   app.post('/turns/:id/stop', requireToken, async (c) => {
     await deps.keptTurns.stop(c.req.param('id'))
@@ -134,6 +132,15 @@ function mcpRoutes(servers: McpServers | null) {
     c.env.keepOpen(c.req.raw)
     const { tool, arguments: input } = c.req.valid('json')
     return c.json(await requireServers().callTool(c.req.param('name'), { tool, input }, c.req.raw.signal))
+  })
+  return app
+}
+
+function rehearsalRoutes(deps: AgentAppDeps) {
+  const app = new Hono<AgentEnv>()
+  app.post('/rehearsals', validate('json', RehearsalRequest), async (c) => {
+    c.env.keepOpen(c.req.raw)
+    return c.json(await rehearse(deps, c.req.valid('json'), c.req.raw.signal))
   })
   return app
 }

@@ -139,10 +139,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', chatSessionsWeb(conversations))
   app.route('/', conversationsWeb(conversations))
   app.route('/', approvalsWeb(conversations))
-  app.route('/', agentToolsWeb(conversations, owner))
-  app.route('/', agentTestsWeb(conversations))
-  app.route('/', mcpServersWeb(conversations, owner))
-  app.route('/', mcpAuthorizationsWeb(conversations))
+  mountTools(app, platform)
   app.route('/', logRoutes(agents, owner))
   app.route('/', metricsWeb(monitoring))
   app.route('/', fleetWeb(monitoring))
@@ -170,6 +167,15 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', mcpServerWeb(monitoring))
   app.all('/api/*', notFound)
   app.route('/', dashboardWeb(dashboard))
+}
+
+/** Mounts the tools of agents and what concerns them. */
+function mountTools(app: WebApi, { accounts, conversations }: Platform): void {
+  const { owner } = accounts.guards
+  app.route('/', agentToolsWeb(conversations, owner))
+  app.route('/', agentTestsWeb(conversations))
+  app.route('/', mcpServersWeb(conversations, owner))
+  app.route('/', mcpAuthorizationsWeb(conversations))
 }
 
 /** Mounts administration and the overview. */

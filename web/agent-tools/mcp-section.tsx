@@ -1,15 +1,26 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
 import { type SyntheticEvent, useState } from 'react'
 import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
-import type { McpServer, McpServerTools } from '../../src/features/conversations/mcp-servers/schemas.ts'
+import {
+  CONNECT_OUTCOMES,
+  type ConnectOutcome,
+  type McpServer,
+  type McpServerTools,
+} from '../../src/features/conversations/mcp-servers/schemas.ts'
+import { refresh } from '../api/query-client.ts'
 import { Button } from '../ui/button.tsx'
 import { CheckField, PasswordField, SelectField, TextArea, TextField } from '../ui/field.tsx'
 import { Form, useForm } from '../ui/form.tsx'
-import { ErrorNotice, LoadProblem, Patience, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadProblem, Notice, Patience, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
+import { Connection } from './mcp-connection.tsx'
+import { McpDirectory } from './mcp-directory.tsx'
 import { listArguments, readArguments, type ToolArgument } from './tool-arguments.ts'
 import { addServer, changeServer, removeServer, serversQuery, serverToolsQuery, tryTool } from './tools-api.ts'
+
+const route = getRouteApi('/signed-in/agents/$agentId/settings')
 
 const ServerForm = z.object({
   name: z.string().trim().min(1, 'Enter a name'),
@@ -24,11 +35,13 @@ export function McpSection({ agent }: { agent: WebAgent }) {
       title="MCP servers"
       lead={`Give ${agent.name} more tools. Tools you have not allowed ask for approval before each use.`}
     >
+      <ConnectOutcomeNotice />
       {data?.map((server) => (
         <Server key={server.id} agentId={agent.id} server={server} />
       ))}
       {!data && error && <LoadProblem what="MCP servers" error={error} onRetry={refetch} />}
       {!data && !error && <Skeleton className="h-16" />}
+      {data && <McpDirectory agentId={agent.id} servers={data} />}
       {data && <NewServer agentId={agent.id} />}
       {data && <NewCommand agentId={agent.id} />}
     </Section>
@@ -53,6 +66,9 @@ function Server({ agentId, server }: { agentId: string; server: McpServer }) {
         </Button>
       </div>
       <ErrorNotice error={removal.error} />
+      {server.url !== null && !server.headerNames.includes('authorization') && (
+        <Connection agentId={agentId} server={server} />
+      )}
       {isOpen && <ServerTools agentId={agentId} server={server} />}
     </div>
   )
@@ -74,6 +90,7 @@ function ServerTools({ agentId, server }: { agentId: string; server: McpServer }
           Tools allowed without approval. By default, the tools that the server marks as read-only.
         </legend>
         <ErrorNotice error={trust.error} />
+        {data.map((tool) => tool.isChanged && <ChangedTool key={tool.name} {...{ agentId, server, tool }} />)}
         {data.map(({ name, description }) => (
           <CheckField
             key={name}
@@ -90,6 +107,56 @@ function ServerTools({ agentId, server }: { agentId: string; server: McpServer }
       <TryTool agentId={agentId} serverId={server.id} tools={data} />
     </>
   )
+}
+
+type ChangedToolProps = { agentId: string; server: McpServer; tool: McpServerTools['tools'][number] }
+
+/** Until it is accepted, a changed tool needs approval even when it is allowed. */
+function ChangedTool({ agentId, server, tool }: ChangedToolProps) {
+  const accept = useMutation({
+    mutationFn: async () => {
+      await changeServer(agentId, server.id, { acceptedTools: { [tool.name]: tool.fingerprint } })
+      await refresh(serverToolsQuery(agentId, server.id))
+    },
+  })
+  return (
+    <Notice tone="warning" title={`${tool.name} has changed`}>
+      <p className="wrap-anywhere">It now says: {tool.description.slice(0, 1000) || 'nothing'}</p>
+      <p>It asks for approval before each use until you accept the change.</p>
+      <ErrorNotice error={accept.error} />
+      <Button
+        className="justify-self-start"
+        aria-label={`Accept the change of ${tool.name}`}
+        isPending={accept.isPending}
+        onClick={() => accept.mutate()}
+      >
+        Accept
+      </Button>
+    </Notice>
+  )
+}
+
+const outcomeNotices: Readonly<Record<ConnectOutcome, { tone: 'good' | 'problem'; text: string }>> = {
+  connected: { tone: 'good', text: 'The server is connected.' },
+  denied: { tone: 'problem', text: 'The sign-in was refused at the server. Connect it again to allow it.' },
+  expired: {
+    tone: 'problem',
+    text: 'This sign-in was not started here, or took longer than ten minutes. Connect again.',
+  },
+  issuer: {
+    tone: 'problem',
+    text: 'The answer came from another server than the one that the agent asked. Nothing was connected.',
+  },
+  failed: { tone: 'problem', text: 'The server did not complete the sign-in. Try again later.' },
+}
+
+/** The end of a sign-in, from which the browser has just come back. */
+function ConnectOutcomeNotice() {
+  const { mcp } = route.useSearch()
+  const outcome = CONNECT_OUTCOMES.find((each) => each === mcp)
+  if (!outcome) return null
+  const { tone, text } = outcomeNotices[outcome]
+  return <Notice tone={tone}>{text}</Notice>
 }
 
 function NewServer({ agentId }: { agentId: string }) {

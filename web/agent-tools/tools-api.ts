@@ -2,9 +2,13 @@ import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { AgentTools, type ToolsRequest } from '../../src/features/conversations/agent-tools/schemas.ts'
 import {
+  type AuthorizeRequest,
+  EndedAuthorization,
+  McpDirectory,
   McpServer,
   McpServerList,
   McpServerTools,
+  StartedAuthorization,
   ToolResult,
 } from '../../src/features/conversations/mcp-servers/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
@@ -57,12 +61,44 @@ type NewServer =
   | { name: string; url: string; bearer?: string | undefined }
   | { name: string; command: string; args: string[]; environment: Record<string, string> }
 
-export async function addServer(agentId: string, server: NewServer): Promise<void> {
-  await request(Added, api.POST('/api/agents/{id}/mcp-servers', { ...inPath({ id: agentId }), body: server }))
+export async function addServer(agentId: string, server: NewServer): Promise<McpServer> {
+  const added = api.POST('/api/agents/{id}/mcp-servers', { ...inPath({ id: agentId }), body: server })
+  const { server: row } = await request(Added, added)
   await reloadServers(agentId)
+  return row
 }
 
-type ServerChange = { enabled?: boolean; trustedTools?: string[]; allowedTools?: string[] | null }
+export const directoryQuery = queryOptions({
+  queryKey: ['mcp-directory'],
+  queryFn: async ({ signal }) => (await request(McpDirectory, api.GET('/api/mcp/directory', { signal }))).servers,
+})
+
+export function startAuthorization(agentId: string, id: string, body: AuthorizeRequest): Promise<StartedAuthorization> {
+  return request(
+    StartedAuthorization,
+    api.POST('/api/agents/{id}/mcp-servers/{serverId}/authorization', {
+      ...inPath({ id: agentId, serverId: id }),
+      body,
+      fetch: within(45_000),
+    }),
+  )
+}
+
+export async function disconnectServer(agentId: string, id: string) {
+  const ended = await request(
+    EndedAuthorization,
+    api.DELETE('/api/agents/{id}/mcp-servers/{serverId}/authorization', inPath({ id: agentId, serverId: id })),
+  )
+  await reloadServers(agentId)
+  return ended
+}
+
+type ServerChange = {
+  enabled?: boolean
+  trustedTools?: string[]
+  allowedTools?: string[] | null
+  acceptedTools?: Record<string, string>
+}
 
 export async function changeServer(agentId: string, id: string, change: ServerChange) {
   await request(

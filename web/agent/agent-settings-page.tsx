@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { ShownConfig, WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { Breaker, Caps } from '../../src/features/ai/breakers/schemas.ts'
 import { WorkspaceImportSection } from '../agent-memory/workspace-import.tsx'
+import { InjectionSection } from '../agent-tools/injection-section.tsx'
 import { McpSection } from '../agent-tools/mcp-section.tsx'
 import { ToolsSection } from '../agent-tools/tools-section.tsx'
 import { DeleteDialog } from '../agents/agent-menu.tsx'
@@ -53,6 +54,7 @@ export function AgentSettingsPage() {
           />
           <ToolsSection agent={agent} />
           <McpSection agent={agent} />
+          <InjectionSection agent={agent} />
           <WorkspaceImportSection agent={agent} />
           <TokenSection agent={agent} />
           <VerificationSection agent={agent} />

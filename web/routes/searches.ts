@@ -10,6 +10,9 @@ export const CreateSearch = z.object({
   name: z.coerce.string().optional().catch(undefined),
 })
 
+/** The outcome of connecting an MCP server, set by its callback. */
+export const AgentSettingsSearch = z.object({ mcp: z.coerce.string().max(20).optional().catch(undefined) })
+
 const Id = z.coerce.string().min(1).max(255).optional().catch(undefined)
 
 export const CostSearch = z.object({

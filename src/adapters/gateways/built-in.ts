@@ -82,13 +82,13 @@ const Said = z.union([McpResult, Problem])
 export type McpUse = { server: string; tool: string; arguments: Record<string, unknown> }
 
 /** Lists the tools of a server that the agent starts. @throws AppError `not_found`, `upstream_failed`. */
-export async function listBuiltInMcpTools(ask: Ask, endpoint: AgentEndpoint, server: string): Promise<McpTool[]> {
+async function listBuiltInMcpTools(ask: Ask, endpoint: AgentEndpoint, server: string): Promise<McpTool[]> {
   const call = { endpoint, path: `${toPath(server)}/tools`, timeoutMs: TIMEOUT_MS }
   return requireAnswer(await ask(Listed, call, STATUSES)).tools
 }
 
 /** @throws AppError as `listBuiltInMcpTools`. */
-export async function callBuiltInMcpTool(ask: Ask, endpoint: AgentEndpoint, use: McpUse): Promise<McpResult> {
+async function callBuiltInMcpTool(ask: Ask, endpoint: AgentEndpoint, use: McpUse): Promise<McpResult> {
   const { server, ...body } = use
   const headers = { 'content-type': 'application/json' }
   const path = `${toPath(server)}/call`
@@ -100,15 +100,20 @@ const REHEARSAL_MS = 180_000
 const Rehearsed = z.union([RehearsalResult, Problem])
 
 /** Lets the agent answer with recorded tools. @throws AppError `limited`, `upstream_failed`, `not_found` for an older agent. */
-export async function rehearseBuiltIn(
-  ask: Ask,
-  endpoint: AgentEndpoint,
-  request: RehearsalRequest,
-): Promise<RehearsalResult> {
+async function rehearseBuiltIn(ask: Ask, endpoint: AgentEndpoint, request: RehearsalRequest): Promise<RehearsalResult> {
   const headers = { 'content-type': 'application/json' }
   const body = JSON.stringify(request)
   const call = { endpoint, path: '/rehearsals', method: 'POST', headers, body, timeoutMs: REHEARSAL_MS }
   return requireAnswer(await ask(Rehearsed, call, STATUSES))
+}
+
+/** Creates the calls that concern tools; OpenClaw has none of them. */
+export function createBuiltInTools(ask: Ask) {
+  return {
+    listMcpTools: (endpoint: AgentEndpoint, server: string) => listBuiltInMcpTools(ask, endpoint, server),
+    callMcpTool: (endpoint: AgentEndpoint, use: McpUse) => callBuiltInMcpTool(ask, endpoint, use),
+    rehearse: (endpoint: AgentEndpoint, request: RehearsalRequest) => rehearseBuiltIn(ask, endpoint, request),
+  }
 }
 
 const STATUSES = [200, 404, 502, 504]

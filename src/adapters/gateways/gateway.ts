@@ -7,13 +7,11 @@ import type { AgentKind } from '../runtimes/contract/runtime.ts'
 import {
   type AgentSession,
   type BuiltInChannel,
-  callBuiltInMcpTool,
+  createBuiltInTools,
   decidePairing,
-  listBuiltInMcpTools,
   type McpUse,
   readChannels,
   readSessions,
-  rehearseBuiltIn,
   removePerson,
 } from './built-in.ts'
 import { type AgentCall, type AgentEndpoint, type Ask, createAsk, Problem } from './http.ts'
@@ -206,12 +204,7 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
     },
     channels: async (endpoint) => (endpoint.kind === 'stead' ? readChannels(ask, endpoint, timeouts.probeMs) : []),
     decidePairing: (endpoint, decision) => decidePairing(ask, endpoint, decision, timeouts.changeMs),
-    listMcpTools: (endpoint, server) => listBuiltInMcpTools(ask, endpoint, server),
-    callMcpTool: (endpoint, use) => callBuiltInMcpTool(ask, endpoint, use),
-    rehearse: async (endpoint, request) => {
-      requireBuiltIn(endpoint)
-      return rehearseBuiltIn(ask, endpoint, request)
-    },
+    ...createBuiltInTools(ask),
     removePerson: (endpoint, person) => removePerson(ask, endpoint, person, timeouts.changeMs),
     readInstructions: (endpoint) => readInstructions(ask, endpoint, timeouts.probeMs),
     writeInstructions: (endpoint, text) => writeInstructions(ask, endpoint, text, timeouts.changeMs),

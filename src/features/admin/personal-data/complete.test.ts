@@ -13,6 +13,7 @@ const EXCUSED: Readonly<Record<string, string>> = {
   agent_storage: 'how large that is which is in it',
   deployment_history: 'asked for by somebody, of an agent that is in it',
   pairing_codes: 'hashes of codes that expire within minutes',
+  mcp_authorization_attempts: 'a connection under way, for ten minutes',
   recovery_codes: 'nothing but digests of secrets',
   house_wallets: 'names of the operator, of users elsewhere',
   skill_downloads: 'that an installed skill, which is in it, was counted',

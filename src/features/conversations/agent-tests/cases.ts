@@ -1,7 +1,5 @@
 import type { RehearsalRequest } from '../../../core/agents/rehearsal.ts'
-
-export const CASE_SOURCES = ['page', 'mail', 'file', 'mcp'] as const
-export type CaseSource = (typeof CASE_SOURCES)[number]
+import type { CaseSource } from './schemas.ts'
 
 /** A hostile text in a source that the agent is asked to read. `aim` names the effect that the text wants. */
 export type InjectionCase = { id: string; source: CaseSource; aim: string; text: string }

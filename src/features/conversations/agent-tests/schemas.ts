@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { CASE_SOURCES } from './cases.ts'
+
+const CASE_SOURCES = ['page', 'mail', 'file', 'mcp'] as const
+export type CaseSource = (typeof CASE_SOURCES)[number]
 
 export const TEST_STATES = ['queued', 'running', 'done', 'failed'] as const
 
