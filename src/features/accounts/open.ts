@@ -111,7 +111,7 @@ function openUsers(base: Base, settings: AccountsSettings, mailer: Pick<Mailer, 
   const verifyKey = createKeyVerifier({ db, clock, log })
   const findUser = createUserFinder(db, rules)
   const findUserByKey = (key: string, address: string | null) => {
-    const holder = verifyKey(key, address)
+    const holder = verifyKey(key, { address })
     return holder ? { user: toSignedInUser(holder, rules), scopes: holder.scopes } : null
   }
   return {

@@ -22,7 +22,7 @@ export function keysBackend(deps: { verifyKey: VerifyKey }) {
     (c) => {
       const key = readBearer(c.req.header('authorization'))
       if (!key) throw new AppError('unauthenticated', 'Missing API key', { valid: false })
-      const user = deps.verifyKey(key, c.env.address)
+      const user = deps.verifyKey(key, c.env)
       if (!user) throw new AppError('unauthenticated', 'Invalid API key', { valid: false })
       return c.json({ valid: true, userId: user.id, plan: user.plan, features: FEATURES })
     },

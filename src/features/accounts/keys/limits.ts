@@ -111,9 +111,11 @@ export function toBudgetIncrease({
   return { usd: toUsd(budgetIncreaseMicroUsd), until: budgetIncreaseUntil.toISOString() }
 }
 
-/** @throws AppError `forbidden` ADDRESS_NOT_ALLOWED when the key has allowed ranges and `address` is in none of them. */
-export function requireAllowedAddress(ranges: readonly string[], address: string | null): void {
-  if (ranges.length === 0 || (address !== null && isIn(address, parseRanges(ranges)))) return
+/** @throws AppError `forbidden` ADDRESS_NOT_ALLOWED when the key has allowed ranges and the client's address is in none of them. */
+export function requireAllowedAddress(ranges: readonly string[], client?: { readonly address: string | null }): void {
+  if (ranges.length === 0) return
+  const address = client?.address ?? null
+  if (address !== null && isIn(address, parseRanges(ranges))) return
   throw new AppError('forbidden', 'This key may not be used from this address', { code: 'ADDRESS_NOT_ALLOWED' })
 }
 

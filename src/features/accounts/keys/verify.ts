@@ -23,10 +23,13 @@ export const FEATURES = ['dashboard', 'marketplace', 'analytics']
 export type KeyHolder = Identity & { scopes: readonly string[]; key: KeyLimits }
 
 /**
- * Returns the holder of a raw key that a client at `address` uses; null for unknown, disabled and expired keys.
+ * Returns the holder of a raw key that `client` uses; null for unknown, disabled and expired keys.
  * @throws AppError `forbidden` ADDRESS_NOT_ALLOWED.
  */
-export type VerifyKey = (key: string, address?: string | null) => KeyHolder | null
+export type VerifyKey = (key: string, client?: Client) => KeyHolder | null
+
+/** The client of a request. Its address is read only for keys with allowed ranges, because that costs as much as routing. */
+export type Client = { readonly address: string | null }
 
 /** Finds keys by their first 10 characters and compares digests in constant time. Records the use in the background. */
 export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): VerifyKey {
@@ -54,15 +57,17 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
     .innerJoin(users, eq(users.id, apiKeys.userId))
     .where(and(eq(apiKeys.prefix, parameter('prefix')), isNull(apiKeys.disabledAt), isNull(users.disabledAt)))
     .prepare()
-  const findCandidates = memoize(deps.db, (prefix) => candidates.all({ prefix }))
+  // By the digest, so that raw keys are not kept in memory. Several keys may share a prefix.
+  const findMatch = memoize(deps.db, (prefixAndHash) => {
+    const [prefix, hash] = [prefixAndHash.slice(0, PREFIX_LENGTH), prefixAndHash.slice(PREFIX_LENGTH)]
+    return candidates.all({ prefix }).find((candidate) => isSameSecret(hash, candidate.hash)) ?? null
+  })
 
-  return (key, address = null) => {
-    const hash = sha256(key)
-    // Several keys may share a prefix.
-    const match = findCandidates(key.slice(0, PREFIX_LENGTH)).find((candidate) => isSameSecret(hash, candidate.hash))
+  return (key, client) => {
+    const match = findMatch(`${key.slice(0, PREFIX_LENGTH)}${sha256(key)}`)
     const now = deps.clock.now()
     if (!match || (match.expiresAt && match.expiresAt <= now)) return null
-    requireAllowedAddress(match.allowedCidrs, address)
+    requireAllowedAddress(match.allowedCidrs, client)
     if (!match.lastUsedAt || now.getTime() - match.lastUsedAt.getTime() >= LAST_USED_STEP_MS) {
       recordUse(deps.db, match.id, now).catch((error) =>
         deps.log.error({ error: errorMessage(error) }, 'cannot note a key’s use'),

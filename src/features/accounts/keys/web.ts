@@ -130,7 +130,7 @@ export function keysWeb(
       validate('json', ValidateKeyRequest),
       (c) => {
         const { apiKey } = c.req.valid('json')
-        const user = apiKey.startsWith('sk_') ? deps.verifyKey(apiKey, c.env.address) : null
+        const user = apiKey.startsWith('sk_') ? deps.verifyKey(apiKey, c.env) : null
         if (!user) throw new AppError('unauthenticated', 'Invalid API key', { valid: false })
         const { id, email, plan, subscriptionStatus } = user
         return c.json({ valid: true, userId: id, email, plan, subscriptionStatus, features: FEATURES })

@@ -14,7 +14,7 @@ import { describeMiddleware } from '../../../http/endpoint.ts'
 import type { BackendEnv, SignedInUser } from '../../../http/env.ts'
 import { type FindUserById, readBearer, requireKey } from '../../../http/internal-key.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import type { VerifyKey } from '../../accounts/keys/verify.ts'
+import type { Client, VerifyKey } from '../../accounts/keys/verify.ts'
 import { findPlan, NO_PLAN, PLANS, type Plan, planRequired } from '../../accounts/plans/plans.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { type AccountRules, identityColumns, toSignedInUser } from '../../accounts/users/users.ts'
@@ -45,16 +45,16 @@ type Headers = (name: string) => string | undefined
 /** Key lookups require the scope `models` and an allowed address. A caller with provider keys of their own but no plan gets `NO_PLAN`. */
 export type CallerFinder = {
   /** Returns the caller of `/api/ai/*`. Checks the plan before the bearer, as the specification demands. */
-  requirePlannedCaller(header: Headers, address: string | null): Caller
+  requirePlannedCaller(header: Headers, client: Client): Caller
   /**
    * Returns the caller of `/v1/*`: an `sk_` key, an agent's token, or the internal key with identity headers, as the bearer or in
    * `x-api-key`.
    */
-  requireBearer(header: Headers, address: string | null): Caller
+  requireBearer(header: Headers, client: Client): Caller
   /** Returns the caller without requiring a plan, for routes that cost nothing. */
-  identify(header: Headers, address: string | null): Caller
+  identify(header: Headers, client: Client): Caller
   /** As `requireBearer`, without requiring a plan. */
-  identifyBearer(header: Headers, address: string | null): Caller
+  identifyBearer(header: Headers, client: Client): Caller
   /** Returns the id of the agent that owns the token, without requiring a plan. */
   requireAgentToken(header: Headers): string
   /** Returns the caller for a signed-in user. @throws AppError `payment_required` with neither a plan nor own provider keys. */
@@ -70,7 +70,7 @@ export function requirePlannedCaller(callers: CallerFinder) {
     createMiddleware<CallerEnv>((c, next) => {
       enter(
         c,
-        callers.requirePlannedCaller((name) => c.req.header(name), c.env.address),
+        callers.requirePlannedCaller((name) => c.req.header(name), c.env),
       )
       return next()
     }),
@@ -84,7 +84,7 @@ export function requireCaller(callers: CallerFinder) {
     createMiddleware<CallerEnv>((c, next) => {
       enter(
         c,
-        callers.requireBearer((name) => c.req.header(name), c.env.address),
+        callers.requireBearer((name) => c.req.header(name), c.env),
       )
       return next()
     }),
@@ -111,7 +111,7 @@ export function identifyCaller(callers: CallerFinder) {
     createMiddleware<CallerEnv>((c, next) => {
       enter(
         c,
-        callers.identify((name) => c.req.header(name), c.env.address),
+        callers.identify((name) => c.req.header(name), c.env),
       )
       return next()
     }),
@@ -125,7 +125,7 @@ export function identifyBearer(callers: CallerFinder) {
     createMiddleware<CallerEnv>((c, next) => {
       enter(
         c,
-        callers.identifyBearer((name) => c.req.header(name), c.env.address),
+        callers.identifyBearer((name) => c.req.header(name), c.env),
       )
       return next()
     }),
@@ -179,10 +179,10 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
     deps.touchAgent(agent.agentId)
     return { ...toAgentCaller(deps, agent), guard: findGuard(agent.guardrails) }
   }
-  const findByToken = (token: string | null, address: string | null): Found | null => {
+  const findByToken = (token: string | null, client: Client): Found | null => {
     if (token?.startsWith(AGENT_TOKEN_PREFIX)) return findByAgentToken(token)
     if (!token?.startsWith('sk_')) return null
-    const holder = deps.verifyKey(token, address)
+    const holder = deps.verifyKey(token, client)
     if (!holder) return null
     requireScope(holder.scopes, 'models')
     const user = toSignedInUser(holder, deps.rules)
@@ -207,8 +207,8 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
   }
 
   return {
-    requirePlannedCaller(header, address) {
-      const known = findByToken(bearerOf(header), address)
+    requirePlannedCaller(header, client) {
+      const known = findByToken(bearerOf(header), client)
       if (known) return requirePlanOrOwnKeys(known)
       // Without the internal key an address would show by 401 or 402 whether it is an administrator's.
       const { internalApiKey } = deps
@@ -218,21 +218,21 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
       requireServiceBearer(header, deps.internalApiKey)
       return caller
     },
-    requireBearer(given, address) {
+    requireBearer(given, client) {
       const header = acceptApiKey(given)
-      const known = findByToken(bearerOf(header), address)
+      const known = findByToken(bearerOf(header), client)
       if (known) return requirePlanOrOwnKeys(known)
       requireGatewayBearer(header, deps.internalApiKey)
       return requirePlanOrOwnKeys(findByHeaders(header, deps))
     },
-    identify(header, address) {
-      const known = findByToken(bearerOf(header), address)
+    identify(header, client) {
+      const known = findByToken(bearerOf(header), client)
       if (!known) requireServiceBearer(header, deps.internalApiKey)
       return toUnplanned(known ?? findKnown(header) ?? findByHeaders(header, deps))
     },
-    identifyBearer(given, address) {
+    identifyBearer(given, client) {
       const header = acceptApiKey(given)
-      const known = findByToken(bearerOf(header), address)
+      const known = findByToken(bearerOf(header), client)
       if (!known) requireGatewayBearer(header, deps.internalApiKey)
       return toUnplanned(known ?? findKnown(header) ?? findByHeaders(header, deps))
     },

@@ -69,7 +69,7 @@ export function aiWeb(
       await deps.usage.flush()
       const { user } = c.var
       const bearer = readBearer(c.req.header('authorization'))
-      const key = bearer ? (deps.verifyKey(bearer, c.env.address)?.key ?? null) : null
+      const key = bearer ? (deps.verifyKey(bearer, c.env)?.key ?? null) : null
       return c.json(getMyUsage(deps, { userId: user.id, agentId: null, plan: planInForce(deps.db, user), key }))
     },
   )

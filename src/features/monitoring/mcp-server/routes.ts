@@ -128,7 +128,7 @@ async function answerMcp(deps: McpServerDeps, c: Context<MessageEnv>): Promise<R
 /** Returns no scopes for a session. @throws AppError `unauthenticated` for a key revoked while the body arrived. */
 function findScopes({ verifyKey }: McpServerDeps, key: string | null, address: string | null): readonly string[] {
   if (!key?.startsWith('sk_')) return []
-  const known = verifyKey(key, address)
+  const known = verifyKey(key, { address })
   if (!known) throw new AppError('unauthenticated', 'Unauthorized')
   return known.scopes
 }
