@@ -98,7 +98,10 @@ const ModelsResponse = z.object({
 
 /** @throws ProviderError `broken` for an answer without output, unless it reached its length limit. */
 function toCompletion(provider: string, json: string): Completion {
-  const { id, model, choices, usage } = readAnswer(provider, CompletionResponse, JSON.parse(json))
+  const answer: unknown = JSON.parse(json)
+  const { id, model, choices, usage } = isUsualCompletion(answer)
+    ? answer
+    : readAnswer(provider, CompletionResponse, answer)
   const isAnswer = choices.some(({ message, finish_reason: reason }) => says(message) || reason === 'length')
   const used = usage ? toUsage(usage) : null
   if (!isAnswer) {
@@ -156,6 +159,47 @@ function isChoiceDelta(choice: unknown): boolean {
   return reason === undefined || reason === null || typeof reason === 'string'
 }
 
+type Fields = Readonly<Record<string, unknown>>
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Accepts what providers usually send, by hand because zod takes several microseconds. The schema decides about the rest. */
+function isUsualCompletion(answer: unknown): answer is z.output<typeof CompletionResponse> {
+  if (!isFields(answer)) return false
+  const { id, model, choices, usage } = answer
+  if (typeof id !== 'string' || typeof model !== 'string' || !Array.isArray(choices) || choices.length === 0)
+    return false
+  return choices.every(isChoice) && isUsualUsage(usage)
+}
+
+/** As `isUsualCompletion`, for a chunk of a stream. */
+function isUsualChunk(chunk: unknown): chunk is z.output<typeof ChunkResponse> {
+  if (!isFields(chunk) || 'error' in chunk) return false
+  return Array.isArray(chunk.choices) && chunk.choices.every(isChoiceDelta) && isUsualUsage(chunk.usage)
+}
+
+function isUsualUsage(usage: unknown): usage is z.output<typeof Reported> {
+  if (usage === undefined || usage === null) return true
+  if (!isFields(usage)) return false
+  const { prompt_tokens: input, completion_tokens: output, prompt_tokens_details: details, cost } = usage
+  if (!isCount(input) || !isCount(output)) return false
+  if (!isCountOrNone(usage.prompt_cache_hit_tokens) || !isCountOrNone(usage.cached_tokens)) return false
+  if (cost !== undefined && cost !== null && !(typeof cost === 'number' && cost >= 0 && cost <= MAX_COST_USD))
+    return false
+  if (details === undefined || details === null) return true
+  return isFields(details) && isCountOrNone(details.cached_tokens) && isCountOrNone(details.cache_write_tokens)
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_TOKENS
+}
+
+function isCountOrNone(value: unknown): boolean {
+  return value === undefined || value === null || isCount(value)
+}
+
 function isSaid(said: unknown): boolean {
   if (typeof said !== 'object' || said === null) return false
   return !('content' in said) || said.content == null || typeof said.content === 'string'
@@ -192,7 +236,8 @@ function toCalls({ tool_calls: calls, function_call: call }: z.infer<typeof Said
 
 /** Parses one stream event; an error event before any output counts as a rejection. */
 function toChunk(provider: string, json: string): CompletionChunk {
-  const { choices, usage, error } = readAnswer(provider, ChunkResponse, parseBoundedJson(json))
+  const chunk = parseBoundedJson(json)
+  const { choices, usage, error } = isUsualChunk(chunk) ? chunk : readAnswer(provider, ChunkResponse, chunk)
   if (error !== undefined)
     throw new ProviderError('broken', `AI provider ${provider} failed in the middle of its answer`, {
       usage: usage ? toUsage(usage) : null,

@@ -7,17 +7,18 @@ const CHUNKS_A_TURN = 50
 /** Smaller bodies of a declared length are read at once, which costs half as much. */
 const MAX_WHOLE_BYTES = 256 * 1024
 
+const utf8 = new TextDecoder()
+
 /**
  * Returns the body as text.
  * @throws TooMuch above `maxBytes`, and for JSON with more than `maxValues` values or 500 levels of nesting.
  */
 export async function readText(response: Response, maxBytes: number, maxValues?: number): Promise<string> {
-  const decoder = new TextDecoder()
   const measure = maxValues === undefined ? null : createJsonMeter()
   if (isShort(response, maxBytes)) {
     const whole = new Uint8Array(await response.arrayBuffer())
     if (measure && isTooMuch(measure(whole), maxValues)) throw new TooMuch(`more than ${maxValues} values of JSON`)
-    return decoder.decode(whole)
+    return utf8.decode(whole)
   }
   // Separate chunks of one byte would take a hundred times their size in memory.
   const sink = new Bun.ArrayBufferSink()
@@ -30,7 +31,7 @@ export async function readText(response: Response, maxBytes: number, maxValues?:
     sink.write(chunk)
     if (++count % CHUNKS_A_TURN === 0) await spareTurn()
   }
-  return decoder.decode(sink.end())
+  return utf8.decode(sink.end())
 }
 
 /** A decoded body may be longer than its declared length. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
 import { bearer } from '../../../../tests/harness/requests.ts'
+import { CompletionRequest, isUsualCompletion } from './schemas.ts'
 
 const CHAT = '/v1/chat/completions'
 const EMBEDDINGS = '/v1/embeddings'
@@ -63,4 +64,47 @@ test('POST /v1/chat/completions: 200 for the same words below the top and in tex
   await using test = await openTestInstallation()
   const body = `{${MINI},"messages":[{"role":"user","content":"\\"model\\":1,\\"model\\":2"}],"metadata":{"model":"a","Model":"b"},"x":1,"x":2}`
   expect((await test.send(CHAT, body)).status).toBe(200)
+})
+
+const messages = [{ role: 'user', content: 'Hello' }]
+
+test('isUsualCompletion accepts only what the schema returns unchanged', () => {
+  const values = [
+    undefined,
+    null,
+    '',
+    'x',
+    'x'.repeat(201),
+    0,
+    1.5,
+    -1,
+    Number.NaN,
+    true,
+    [],
+    ['m'],
+    {},
+    messages,
+    [{}],
+    [null],
+  ]
+  const fields = [...Object.keys(CompletionRequest.shape), 'temperature']
+  for (const field of fields) {
+    for (const value of values) {
+      const body = { messages, [field]: value }
+      if (!isUsualCompletion(body)) continue
+      expect(CompletionRequest.parse(body)).toEqual(body)
+    }
+  }
+})
+
+test('isUsualCompletion accepts a body with the usual fields', () => {
+  expect(isUsualCompletion({ messages, model: 'm', stream: true, n: 1, max_tokens: 2, max_completion_tokens: 3 })).toBe(
+    true,
+  )
+  expect(isUsualCompletion({ messages, temperature: 1, tools: [] })).toBe(true)
+})
+
+test('isUsualCompletion leaves everything but objects to the schema', () => {
+  for (const body of [null, undefined, 'x', 1, [], { messages: [] }, { messages: [{ content: 'x' }] }])
+    expect(isUsualCompletion(body)).toBe(false)
 })

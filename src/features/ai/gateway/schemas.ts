@@ -158,6 +158,30 @@ export const CompletionRequest = z
   .meta({ examples: [{ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Say hello' }], stream: false }] })
 export type CompletionRequest = z.infer<typeof CompletionRequest>
 
+/** Returns whether `CompletionRequest` accepts a body unchanged. False means only that the schema has to decide. */
+export function isUsualCompletion(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return false
+  const asked: Partial<Record<keyof CompletionRequest, unknown>> = body
+  const { messages, model, stream, fallbacks, models, taskType } = asked
+  return (
+    Array.isArray(messages) &&
+    messages.length > 0 &&
+    messages.every(hasRole) &&
+    (model === undefined || (typeof model === 'string' && model.length <= 200)) &&
+    (stream === undefined || typeof stream === 'boolean') &&
+    isNumberOrNone(asked.n) &&
+    isNumberOrNone(asked.max_tokens) &&
+    isNumberOrNone(asked.max_completion_tokens) &&
+    fallbacks === undefined &&
+    models === undefined &&
+    taskType === undefined
+  )
+}
+
+function isNumberOrNone(value: unknown): boolean {
+  return value === undefined || Number.isFinite(value)
+}
+
 /** Provider health by id; one failing provider makes the status `degraded`. */
 export const ProviderHealth = z.object({
   status: z.enum(['degraded', 'healthy']),
