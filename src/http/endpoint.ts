@@ -5,7 +5,7 @@ import { type ZodType, z } from 'zod'
 import type { ErrorKind } from '../core/errors.ts'
 import type { Scope } from '../core/scopes.ts'
 import type { ApiTag } from './api-tags.ts'
-import type { BaseEnv } from './env.ts'
+import type { AnswerError, BaseEnv } from './env.ts'
 
 /** A response body: JSON of a schema, bytes of a media type, one of several, or null for none. */
 export type ResponseBody = ZodType | string | readonly (ZodType | string)[] | null
@@ -57,10 +57,13 @@ type Described = { [ENDPOINT]?: Endpoint; [DESCRIPTION]?: MiddlewareDescription 
 
 /**
  * Declares a route where it is registered: `app.get(path, endpoint({ … }), guard, validate(…), handler)`. The test platform
- * checks every response against it.
+ * checks every response against it. `answerError` answers errors of what follows in the route's own form.
  */
-export function endpoint(declaration: Endpoint): MiddlewareHandler<BaseEnv> {
-  const middleware: MiddlewareHandler<BaseEnv> = (_c, next) => next()
+export function endpoint(declaration: Endpoint, answerError?: AnswerError): MiddlewareHandler<BaseEnv> {
+  const middleware: MiddlewareHandler<BaseEnv> = (c, next) => {
+    if (answerError) c.set('answerError', answerError)
+    return next()
+  }
   return Object.assign(middleware, { [ENDPOINT]: declaration })
 }
 
@@ -84,6 +87,14 @@ export function descriptionOf(handler: object): MiddlewareDescription {
 
 /** Returns the options of the route that will handle the request; empty when it declares none or no route matches. */
 export function findRouteOptions(c: Context): RouteOptions {
+  const known: RouteOptions | undefined = c.get('routeOptions')
+  if (known) return known
+  const found = searchRouteOptions(c)
+  c.set('routeOptions', found)
+  return found
+}
+
+function searchRouteOptions(c: Context): RouteOptions {
   for (const { handler } of matchedRoutes(c)) {
     const target = findTargetHandler(handler)
     const declaration = endpointOf(target)

@@ -1,3 +1,4 @@
+import type { Context } from 'hono'
 import type { SocketHandler } from '../core/web-socket.ts'
 import type { Tx } from '../db/open.ts'
 import type { Bodies } from './bodies/unfinished.ts'
@@ -49,11 +50,15 @@ export type PayerEnv = { Variables: { payer: SignedInUser | null } }
 /** The state of a rate limit after counting a request. */
 export type RateStanding = { limit: number; remaining: number; resetMs: number }
 
+/** Answers an error in the form of one API, such as OpenAI's. */
+export type AnswerError = (error: Error, c: Context) => Response | Promise<Response>
+
 /**
  * `shownLimit` is the rate limit in the response headers. `holder` is the id of the authenticated user. The other variables belong to `http/bodies/body.ts`.
  */
 type BaseVariables = {
   requestId: string
+  answerError?: AnswerError | undefined
   shownLimit?: RateStanding
   holder?: string
   bodies?: Bodies
@@ -61,6 +66,8 @@ type BaseVariables = {
   /** The body before JSON was checked. */
   readBody?: Promise<Uint8Array>
   isBodyWhole?: boolean
+  /** The text of a JSON body. */
+  receivedText?: string
 }
 export type BaseEnv = { Bindings: Bindings; Variables: BaseVariables }
 export type WebEnv = BaseEnv & { Variables: { user: SignedInUser } }

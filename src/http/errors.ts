@@ -3,7 +3,7 @@ import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { AppError, type ErrorKind, errorMessage } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import type { BaseEnv } from './env.ts'
+import type { AnswerError, BaseEnv } from './env.ts'
 
 const STATUSES: Readonly<Record<ErrorKind, ContentfulStatusCode>> = {
   invalid: 400,
@@ -24,15 +24,27 @@ const STATUSES: Readonly<Record<ErrorKind, ContentfulStatusCode>> = {
   upstream_timeout: 504,
 }
 
-/** Responds to every error with `{error, …}`; unknown errors become `Internal error`, so no internals leak. */
+/**
+ * Responds to every error with `{error, …}`, or in the form that the route has declared; unknown errors become `Internal
+ * error`, so no internals leak.
+ */
 export function errorHandler(log: Log) {
-  return <Env extends BaseEnv>(error: Error, c: Context<Env>) => {
+  return <Env extends BaseEnv>(error: Error, c: Context<Env>): Response | Promise<Response> => {
+    const answerError = takeAnswerError(c)
+    if (answerError) return answerError(error, c)
     const known = toAppError(error)
     const status = statusOf(known.kind)
     logFailure(c, log, error, known)
     if (typeof known.extra.retryAfter === 'string') c.header('retry-after', known.extra.retryAfter)
     return c.json({ error: known.message, ...known.extra }, status)
   }
+}
+
+/** Errors of the middleware around the route, which come later, have the general form. */
+function takeAnswerError(c: Context): AnswerError | undefined {
+  const answerError: AnswerError | undefined = c.get('answerError')
+  if (answerError) c.set('answerError', undefined)
+  return answerError
 }
 
 /** Logs server and upstream failures, not client errors. Only unexpected errors are logged with a stack. */

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { matchedRoutes } from 'hono/route'
+import type { RouterRoute } from 'hono/types'
 import { findTargetHandler, isMiddleware } from 'hono/utils/handler'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { BaseEnv } from './env.ts'
@@ -37,11 +38,20 @@ export function createRequestFigures(registry: Registry): NoteRequest {
   }
 }
 
+/** The labels of each route: the pattern and its labels never change. */
+const known = new WeakMap<RouterRoute, Labels>()
+/** Unmatched requests share one series: the client chooses their path and method. */
+const UNMATCHED = { method: 'none', route: 'none' }
+
 function labelsOf(c: Context<BaseEnv>): Labels {
-  const port = c.env.api
   const matched = matchedRoutes(c).find(({ handler }) => !isMiddleware(findTargetHandler(handler)))
-  // Unmatched requests share one series: the client chooses their path and method.
-  if (!matched) return { port, method: 'none', route: 'none' }
-  // The pattern is prefixed with the name of the API.
-  return { port, method: matched.method, route: matched.path.replace(/^\/[a-z]+(?=\/|$)/, '') || '/' }
+  if (!matched) return { port: c.env.api, ...UNMATCHED }
+  const labels = known.get(matched) ?? toLabels(c.env.api, matched)
+  known.set(matched, labels)
+  return labels
+}
+
+/** The pattern is prefixed with the name of the API. */
+function toLabels(port: string, { method, path }: RouterRoute): Labels {
+  return { port, method, route: path.replace(/^\/[a-z]+(?=\/|$)/, '') || '/' }
 }

@@ -34,7 +34,7 @@ const [QUOTE, COMMA, BACKSLASH, BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x22,
 const [LINE_FEED, CARRIAGE_RETURN] = [0x0a, 0x0d]
 
 /** Approximate number of values and maximum depth of the JSON read so far. */
-type JsonMeasure = { values: number; depth: number }
+export type JsonMeasure = { values: number; depth: number }
 
 /**
  * Measures JSON in UTF-8 chunk by chunk before it is parsed; commas and opening brackets outside of strings approximate

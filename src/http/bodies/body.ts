@@ -1,7 +1,7 @@
 import type { Context, Next } from 'hono'
 import { spareTurn } from '../../core/concurrency/timing.ts'
 import { AppError } from '../../core/errors.ts'
-import { createJsonMeter } from '../../core/json/bounded-json.ts'
+import { createJsonMeter, type JsonMeasure } from '../../core/json/bounded-json.ts'
 import { addressKey } from '../address.ts'
 import { findRouteOptions } from '../endpoint.ts'
 import type { BaseEnv } from '../env.ts'
@@ -33,13 +33,13 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i
  * larger limit reject bodies when they read them, in their own form of errors.
  */
 export function boundBodies(bodies: Bodies) {
-  return async (c: Context<BaseEnv>, next: Next) => {
-    if (!hasBody(c)) return next()
+  const bound = async (c: Context<BaseEnv>, next: Next) => {
     if (!readsLarge(c) && isTooLarge(c, lengthOf(c))) refuseLarge(c)
     c.set('bodies', bodies)
     await next()
     if (c.req.method !== 'GET' && !c.get('isBodyWhole')) c.env.keepOpen?.(c.req.raw, REST_SECONDS)
   }
+  return (c: Context<BaseEnv>, next: Next) => (hasBody(c) ? bound(c, next) : next())
 }
 
 /**
@@ -48,9 +48,9 @@ export function boundBodies(bodies: Bodies) {
  * @throws AppError as `receiveBytes`, without checking JSON.
  */
 export function receivingChunks<H extends (c: Context, next: Next) => unknown>(handler: H): H {
-  const receiving = async (c: Context, next: Next) => {
-    if (c.req.header('transfer-encoding') !== undefined && !readsLarge(c)) await readOnce(c)
-    return handler(c, next)
+  const receiving = (c: Context, next: Next) => {
+    if (c.req.header('transfer-encoding') === undefined || readsLarge(c)) return handler(c, next)
+    return readOnce(c).then(() => handler(c, next))
   }
   return receiving as H
 }
@@ -78,39 +78,46 @@ export function receiveBytes(c: Context): Promise<Uint8Array> {
 /** Reads the body as text. @throws AppError as `receiveBytes`, and `invalid` for invalid UTF-8. */
 export async function receiveText(c: Context): Promise<string> {
   const bytes = await receiveBytes(c)
-  return (await c.req.bodyCache.text) ?? decodeUtf8(bytes)
+  return c.get('receivedText') ?? decodeUtf8(bytes)
 }
 
 export function hasJsonType(c: Context): boolean {
   return JSON_TYPE.test(c.req.header('content-type') ?? '')
 }
 
+/** Checks JSON before it is parsed, large bodies in several turns of the event loop. */
 async function receive(c: Context): Promise<Uint8Array> {
   const bytes = await readOnce(c)
-  if (hasJsonType(c)) await keepJson(c, bytes)
+  if (!hasJsonType(c)) return bytes
+  const maxValues = maxValuesOf(c)
+  const measure = createJsonMeter()
+  for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
+    requireSimple(measure(bytes.subarray(from, from + PIECE_BYTES)), maxValues)
+    if (bytes.length > PIECE_BYTES) await spareTurn()
+  }
+  c.set('receivedText', decodeUtf8(bytes))
+  // Parsing follows; let other requests run first.
+  if (bytes.length > PIECE_BYTES) await spareTurn()
   return bytes
+}
+
+function maxValuesOf(c: Context): number {
+  const { maxBodyValues, maxBodyBytes = MAX_BODY_BYTES } = findRouteOptions(c)
+  return maxBodyValues ?? (maxBodyBytes > MAX_BODY_BYTES ? MAX_LARGE_VALUES : MAX_VALUES)
+}
+
+/** @throws AppError `invalid` for JSON nested too deeply or with more than about `maxValues` values. */
+function requireSimple({ values, depth }: JsonMeasure, maxValues: number): void {
+  if (depth > MAX_DEPTH) throw new AppError('invalid', 'JSON is nested too deeply')
+  if (values > maxValues) throw new AppError('invalid', `JSON has more than ${maxValues} values`)
 }
 
 function readOnce(c: Context): Promise<Uint8Array> {
   const known: Promise<Uint8Array> | undefined = c.get('readBody')
   if (known) return known
-  const reading = hasBody(c) ? readInTime(c) : Promise.resolve(new Uint8Array())
-  const read = reading.then((bytes) => {
-    c.set('isBodyWhole', true)
-    return bytes
-  })
+  const read = hasBody(c) ? readInTime(c) : Promise.resolve(new Uint8Array())
   c.set('readBody', read)
   return read
-}
-
-/** Stores the text in Hono's body cache for its validator. The cache holds promises, although its type differs. */
-async function keepJson(c: Context, bytes: Uint8Array): Promise<void> {
-  const { maxBodyValues, maxBodyBytes = MAX_BODY_BYTES } = findRouteOptions(c)
-  const usual = maxBodyBytes > MAX_BODY_BYTES ? MAX_LARGE_VALUES : MAX_VALUES
-  await requireSimple(bytes, maxBodyValues ?? usual)
-  Object.assign(c.req.bodyCache, { text: Promise.resolve(decodeUtf8(bytes)) })
-  // Parsing follows; let other requests run first.
-  if (bytes.length > PIECE_BYTES) await spareTurn()
 }
 
 async function readInTime(c: Context): Promise<Uint8Array> {
@@ -119,7 +126,9 @@ async function readInTime(c: Context): Promise<Uint8Array> {
   const stop = isSmall(c) ? null : new AbortController()
   const reading = stop ? readCounted(c, bodies, stop.signal) : readAtOnce(c)
   try {
-    return await within(bodies.timeoutMs, reading, () => stop?.abort())
+    const bytes = await within(bodies.timeoutMs, reading, () => stop?.abort())
+    c.set('isBodyWhole', true)
+    return bytes
   } catch (error) {
     // The rest of the body stays unread, so the connection cannot be reused and would delay a shutdown.
     c.header('connection', 'close')
@@ -212,19 +221,5 @@ function decodeUtf8(bytes: Uint8Array): string {
     return utf8.decode(bytes)
   } catch (error) {
     throw new AppError('invalid', 'Request body is not valid UTF-8', {}, { cause: error })
-  }
-}
-
-/**
- * Checks large bodies in several turns of the event loop.
- * @throws AppError `invalid` for JSON nested too deeply or with more than about `maxValues` values.
- */
-async function requireSimple(json: Uint8Array, maxValues: number): Promise<void> {
-  const measure = createJsonMeter()
-  for (let from = 0; from < json.length; from += PIECE_BYTES) {
-    const { values, depth } = measure(json.subarray(from, from + PIECE_BYTES))
-    if (depth > MAX_DEPTH) throw new AppError('invalid', 'JSON is nested too deeply')
-    if (values > maxValues) throw new AppError('invalid', `JSON has more than ${maxValues} values`)
-    if (json.length > PIECE_BYTES) await spareTurn()
   }
 }

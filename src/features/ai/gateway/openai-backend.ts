@@ -6,6 +6,7 @@ import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
 import { MAX_LARGE_BODY_BYTES, receiveText } from '../../../http/bodies/body.ts'
 import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
+import type { AnswerError, BaseEnv } from '../../../http/env.ts'
 import { logFailure, statusOf } from '../../../http/errors.ts'
 import { validate } from '../../../http/validate.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
@@ -29,6 +30,7 @@ import {
   type CompletionRequest as Asked,
   CompletionRequest,
   EmbeddingRequest,
+  isUsualCompletion,
   OpenAiModel,
   OpenAiModelList,
 } from './schemas.ts'
@@ -73,23 +75,22 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
   const app = new Hono<CallerEnv>()
   const caller = requireCaller(deps.callers)
   const limit = limitCaller(() => deps.requestsPerMinute.backend)
-
-  app.onError((error, c) => {
-    const answerError = isAnthropicClient(c) ? answerMessagesError : answerOpenAiError
-    return answerError(c, error, deps.log)
-  })
+  const answerError = errorsForClient(deps.log)
 
   app.post(
     '/v1/chat/completions',
-    endpoint({
-      summary: 'Creates a chat completion, streamed or not',
-      tag: 'Models',
-      ...completionAnswers,
-      ...ofLargeBodies,
-    }),
+    endpoint(
+      {
+        summary: 'Creates a chat completion, streamed or not',
+        tag: 'Models',
+        ...completionAnswers,
+        ...ofLargeBodies,
+      },
+      answerError,
+    ),
     caller,
     limit,
-    validate('json', CompletionRequest),
+    validate('json', CompletionRequest, {}, isUsualCompletion),
     async (c) => {
       const caller = c.get('caller')
       const body = c.req.valid('json')
@@ -113,7 +114,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
 
   app.post(
     '/v1/embeddings',
-    endpoint({ summary: 'Creates embeddings', tag: 'Models', ...embeddingsAnswers, ...ofManyValues }),
+    endpoint({ summary: 'Creates embeddings', tag: 'Models', ...embeddingsAnswers, ...ofManyValues }, answerError),
     caller,
     limit,
     validate('json', EmbeddingRequest),
@@ -135,7 +136,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
     },
   )
 
-  app.route('/', bookkeepingRoutes(deps, caller, limit))
+  app.route('/', bookkeepingRoutes(deps, caller, limit, answerError))
   return app
 }
 
@@ -144,12 +145,13 @@ function bookkeepingRoutes(
   deps: OpenAiBackendDeps,
   caller: ReturnType<typeof requireCaller>,
   limit: ReturnType<typeof limitCaller>,
+  answerError: AnswerError,
 ) {
   const app = new Hono<CallerEnv>()
 
   app.post(
     '/v1/tool-events',
-    endpoint({ summary: 'Reports which tools an agent used', tag: 'Models', ...toolEventsAnswers }),
+    endpoint({ summary: 'Reports which tools an agent used', tag: 'Models', ...toolEventsAnswers }, answerError),
     caller,
     limit,
     validate('json', ToolEventRequest),
@@ -162,7 +164,7 @@ function bookkeepingRoutes(
 
   app.get(
     '/v1/models',
-    endpoint({ summary: 'Lists the models that the key may use', tag: 'Models', ...modelsAnswers }),
+    endpoint({ summary: 'Lists the models that the key may use', tag: 'Models', ...modelsAnswers }, answerError),
     caller,
     limit,
     (c) => {
@@ -175,7 +177,7 @@ function bookkeepingRoutes(
   // Ids contain slashes, which clients send as they are or encoded.
   app.get(
     '/v1/models/:model{.+}',
-    endpoint({ summary: 'Returns a model that the key may use', tag: 'Models', ...modelAnswers }),
+    endpoint({ summary: 'Returns a model that the key may use', tag: 'Models', ...modelAnswers }, answerError),
     caller,
     limit,
     (c) => {
@@ -226,8 +228,16 @@ export function toModelRequest({
   return { model: all[0], fallbacks: all.slice(1), taskType }
 }
 
+/** Answers errors in the form of the client's own API. */
+function errorsForClient(log: Log): AnswerError {
+  return (error, c) => {
+    const answerError = isAnthropicClient(c) ? answerMessagesError : answerOpenAiError
+    return answerError(c, error, log)
+  }
+}
+
 /** Responds with an error in OpenAI's form; agents get 429 for problems of plan and quota. */
-export function answerOpenAiError(c: Context<CallerEnv>, error: Error, log: Log) {
+export function answerOpenAiError(c: Context<BaseEnv>, error: Error, log: Log): Response {
   const shown = toShownError(c, error)
   const status = statusOf(shown.kind)
   logFailure(c, log, error, shown)

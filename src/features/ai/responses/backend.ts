@@ -4,6 +4,7 @@ import { AppError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { MAX_LARGE_BODY_BYTES, receiveText } from '../../../http/bodies/body.ts'
 import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
+import type { AnswerError } from '../../../http/env.ts'
 import { eventStream } from '../../../http/streams/sse.ts'
 import { validate } from '../../../http/validate.ts'
 import type { JsonObject } from '../dialects/dialect.ts'
@@ -50,11 +51,14 @@ export function responsesBackend(deps: ResponsesBackendDeps) {
   const caller = requireCaller(deps.callers)
   const limit = limitCaller(() => deps.requestsPerMinute.backend)
 
-  app.onError((error, c) => answerOpenAiError(c, error, deps.log))
+  const answerError = errorsInOpenAiForm(deps.log)
 
   app.post(
     '/v1/responses',
-    endpoint({ summary: 'Creates a response, streamed or not', tag: 'Models', ...createAnswers, ...ofLargeBodies }),
+    endpoint(
+      { summary: 'Creates a response, streamed or not', tag: 'Models', ...createAnswers, ...ofLargeBodies },
+      answerError,
+    ),
     caller,
     limit,
     validate('json', ResponsesRequest),
@@ -89,7 +93,10 @@ export function responsesBackend(deps: ResponsesBackendDeps) {
 
   app.post(
     '/v1/responses/input_tokens',
-    endpoint({ summary: 'Counts the input tokens of a response', tag: 'Models', ...countAnswers, ...ofLargeBodies }),
+    endpoint(
+      { summary: 'Counts the input tokens of a response', tag: 'Models', ...countAnswers, ...ofLargeBodies },
+      answerError,
+    ),
     caller,
     limit,
     validate('json', ResponsesRequest),
@@ -136,10 +143,11 @@ function toCounted(sent: JsonObject): { body: JsonObject; json: string } {
 function storedRoutes(deps: ResponsesBackendDeps, limit: ReturnType<typeof limitCaller>) {
   const app = new Hono<CallerEnv>()
   const caller = identifyBearer(deps.callers)
+  const answerError = errorsInOpenAiForm(deps.log)
 
   app.get(
     '/v1/responses/:id',
-    endpoint({ summary: 'Returns a stored response', tag: 'Models', ...storedAnswers }),
+    endpoint({ summary: 'Returns a stored response', tag: 'Models', ...storedAnswers }, answerError),
     caller,
     limit,
     (c) => {
@@ -154,7 +162,7 @@ function storedRoutes(deps: ResponsesBackendDeps, limit: ReturnType<typeof limit
 
   app.delete(
     '/v1/responses/:id',
-    endpoint({ summary: 'Deletes a stored response', tag: 'Models', ...deletedAnswers }),
+    endpoint({ summary: 'Deletes a stored response', tag: 'Models', ...deletedAnswers }, answerError),
     caller,
     limit,
     async (c) => {
@@ -165,6 +173,10 @@ function storedRoutes(deps: ResponsesBackendDeps, limit: ReturnType<typeof limit
   )
 
   return app
+}
+
+function errorsInOpenAiForm(log: Log): AnswerError {
+  return (error, c) => answerOpenAiError(c, error, log)
 }
 
 function notStreamed(): AppError {

@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono'
 import { AppError } from '../../../../core/errors.ts'
 import { MAX_LARGE_BODY_BYTES, receiveText } from '../../../../http/bodies/body.ts'
 import { endpoint, type RouteOptions } from '../../../../http/endpoint.ts'
+import type { AnswerError } from '../../../../http/env.ts'
 import { validate } from '../../../../http/validate.ts'
 import { requireToolCalls } from '../../dialects/messages/messages-to-chat.ts'
 import { messagesTranslator } from '../../dialects/messages/translator.ts'
@@ -30,17 +31,20 @@ export function messagesBackend(
   const caller = requireCaller(deps.callers)
   const limit = limitCaller(() => deps.requestsPerMinute.backend)
 
-  app.onError((error, c) => answerMessagesError(c, error, deps.log))
+  const answerError: AnswerError = (error, c) => answerMessagesError(c, error, deps.log)
 
   app.post(
     '/v1/messages',
-    endpoint({
-      summary: 'Creates a message in the Anthropic format, streamed or not',
-      tag: 'Models',
-      responses: { 200: ['application/json', 'text/event-stream'], 529: 'application/json' },
-      errors: ['payment_required', 'not_found', 'limited', 'internal', 'upstream_timeout'],
-      ...options,
-    }),
+    endpoint(
+      {
+        summary: 'Creates a message in the Anthropic format, streamed or not',
+        tag: 'Models',
+        responses: { 200: ['application/json', 'text/event-stream'], 529: 'application/json' },
+        errors: ['payment_required', 'not_found', 'limited', 'internal', 'upstream_timeout'],
+        ...options,
+      },
+      answerError,
+    ),
     caller,
     limit,
     validate('json', MessagesRequest),
@@ -55,13 +59,16 @@ export function messagesBackend(
 
   app.post(
     '/v1/messages/count_tokens',
-    endpoint({
-      summary: 'Counts the input tokens of an Anthropic request',
-      tag: 'Models',
-      responses: { 200: CountedTokens },
-      errors: ['payment_required', 'not_found', 'limited'],
-      ...options,
-    }),
+    endpoint(
+      {
+        summary: 'Counts the input tokens of an Anthropic request',
+        tag: 'Models',
+        responses: { 200: CountedTokens },
+        errors: ['payment_required', 'not_found', 'limited'],
+        ...options,
+      },
+      answerError,
+    ),
     caller,
     limit,
     validate('json', CountTokensRequest),

@@ -1,13 +1,13 @@
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Log } from '../../../../core/log.ts'
+import type { BaseEnv } from '../../../../http/env.ts'
 import { logFailure } from '../../../../http/errors.ts'
 import { toMessagesErrorBody } from '../../dialects/messages/errors.ts'
 import { toShownError } from '../answers.ts'
-import type { CallerEnv } from '../callers.ts'
 
 /** Responds with an error in Anthropic's form; agents get 429 for problems of plan and quota. */
-export function answerMessagesError(c: Context<CallerEnv>, error: Error, log: Log) {
+export function answerMessagesError(c: Context<BaseEnv>, error: Error, log: Log): Response {
   const shown = toShownError(c, error)
   const { status, body } = toMessagesErrorBody(shown, c.var.requestId)
   logFailure(c, log, error, shown)
