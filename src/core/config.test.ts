@@ -45,6 +45,7 @@ test('without any variable the settings are the documented defaults', () => {
     host: '127.0.0.1',
     ports: { web: 3000, backend: 3001, summarizer: 3100 },
     dataDir: resolve('data'),
+    objects: { folder: resolve('data') },
     databaseFile: resolve('data/stead.db'),
     cluster: null,
     mode: 'home',
@@ -415,4 +416,29 @@ test('BACKUP_SCHEDULE and BACKUP_KEEP: valid values are parsed, invalid ones rej
   for (const BACKUP_KEEP of ['0d', '7', '4w 7d', '7 days']) {
     expect(() => readConfig({ BACKUP_KEEP })).toThrow(/^BACKUP_KEEP: must say how many/)
   }
+})
+
+const CLUSTER = {
+  CLUSTER_LOG_URL: 'postgres://db/stead',
+  CLUSTER_NODE_URL: 'http://10.0.0.1:3001',
+  ENCRYPTION_KEY: 'key',
+  AGENT_RUNTIME: 'swarm',
+}
+const S3_KEYS = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' }
+
+test('OBJECTS_URL is a folder or a bucket with its keys, and the place of backups unless BACKUP_TO is set', () => {
+  const bucket = readConfig({ OBJECTS_URL: 's3://bucket/stead/', ...S3_KEYS })
+  expect(bucket.objects).toMatchObject({ address: 's3://bucket/stead', s3: { accessKeyId: 'id' } })
+  expect(bucket.backups.to).toBe('s3://bucket/stead/backups')
+  const folder = readConfig({ OBJECTS_URL: 'file:/srv/objects', BACKUP_TO: '/mnt/backups' })
+  expect([folder.objects, folder.backups.to]).toEqual([{ folder: '/srv/objects' }, '/mnt/backups'])
+  expect(() => readConfig({ OBJECTS_URL: 's3://bucket' })).toThrow(/^S3_ACCESS_KEY_ID: must be set for OBJECTS_URL=/)
+  for (const OBJECTS_URL of ['/srv/objects', 'https://bucket', 's3://', 's3://-'])
+    expect(() => readConfig({ OBJECTS_URL, ...S3_KEYS })).toThrow(/^OBJECTS_URL: must be s3:/)
+})
+
+test('a cluster needs OBJECTS_URL, because the files of one node are lost with it', () => {
+  expect(() => readConfig(CLUSTER)).toThrow(/^OBJECTS_URL: must be set in a cluster/)
+  const config = readConfig({ ...CLUSTER, OBJECTS_URL: 's3://bucket/stead', ...S3_KEYS })
+  expect(config.cluster).toMatchObject({ nodeUrl: 'http://10.0.0.1:3001' })
 })

@@ -4,6 +4,9 @@ import { readCustomProviders } from './settings/custom-providers.ts'
 import { readPlansFile } from './settings/own-plans.ts'
 import { readSettings } from './settings/read.ts'
 
+/** Where durable files are kept: a folder, or a bucket with its credentials. */
+export type ObjectsPlace = { folder: string } | { address: string; s3: NonNullable<ReturnType<typeof toS3>> }
+
 export type Config = ReturnType<typeof readConfig>
 export type RetentionDays = Config['retentionDays']
 
@@ -27,6 +30,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     host: env.HOST,
     ports: { web: env.WEB_PORT, backend: env.BACKEND_PORT, summarizer: env.SUMMARIZER_PORT },
     dataDir: env.DATA_DIR,
+    objects: toObjects(env),
     databaseFile: resolve(env.DATABASE_URL.replace(/^file:(\/\/)?/, '')),
     mode: env.DEPLOYMENT_MODE,
     appUrl: env.APP_URL,
@@ -52,7 +56,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** Days until details are deleted; 0 keeps them forever. */
     retentionDays: toRetention(env),
     ...{ minFreeDiskBytes: env.MIN_FREE_DISK_MB * 1024 * 1024, releaseFeedUrl: env.RELEASE_FEED_URL },
-    ...{ ...toBackupSettings(env, environment), cluster: toCluster(env) },
+    ...{ ...toBackupSettings(env, environment), cluster: toCluster(env, environment) },
     mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
     isProduction: env.NODE_ENV === 'production',
     idpA: toIdpA(env),
@@ -112,12 +116,17 @@ function toFirstAdmin({ ADMIN_EMAIL: email, ADMIN_PASSWORD: password }: Settings
 }
 
 /** Null for a single node. @throws StartupError when a setting that a cluster needs is missing. */
-function toCluster(env: Settings) {
+function toCluster(env: Settings, environment: Record<string, string | undefined>) {
   if (env.CLUSTER_LOG_URL.length === 0) return null
   if (!env.CLUSTER_NODE_URL) throw new StartupError('CLUSTER_NODE_URL: must be set beside CLUSTER_LOG_URL')
   if (!env.ENCRYPTION_KEY) throw new StartupError('ENCRYPTION_KEY: must be set, and equal on all nodes of a cluster')
   if (env.AGENT_RUNTIME !== 'swarm') {
     throw new StartupError(`AGENT_RUNTIME: must be swarm in a cluster, not ${env.AGENT_RUNTIME}`)
+  }
+  if (!isGiven(environment.OBJECTS_URL)) {
+    throw new StartupError(
+      'OBJECTS_URL: must be set in a cluster, to s3://bucket/prefix: snapshots of agents, videos and backups would be lost with their node',
+    )
   }
   return {
     logUrls: env.CLUSTER_LOG_URL,
@@ -194,14 +203,24 @@ function toBackups(env: Settings) {
   }
 }
 
-/** @throws StartupError when `BACKUP_TO` is a bucket and the credentials are missing. */
+/** @throws StartupError as `toS3`. */
+function toObjects(env: Settings): ObjectsPlace {
+  const { OBJECTS_URL } = env
+  if (!OBJECTS_URL.startsWith('s3://')) return { folder: OBJECTS_URL }
+  const s3 = toS3(env)
+  // With the address of a bucket, missing credentials throw.
+  return s3 ? { address: OBJECTS_URL, s3 } : { folder: OBJECTS_URL }
+}
+
+/** @throws StartupError when `BACKUP_TO` or `OBJECTS_URL` is a bucket and the credentials are missing. */
 function toS3(env: Settings) {
   const { S3_ENDPOINT: endpoint, S3_REGION: region } = env
   const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = env
   if (accessKeyId && secretAccessKey) return { endpoint, region, accessKeyId, secretAccessKey }
-  if (!env.BACKUP_TO.startsWith('s3://')) return null
+  const name = env.OBJECTS_URL.startsWith('s3://') ? 'OBJECTS_URL' : 'BACKUP_TO'
+  if (!env[name].startsWith('s3://')) return null
   const missing = accessKeyId ? 'S3_SECRET_ACCESS_KEY' : 'S3_ACCESS_KEY_ID'
-  throw new StartupError(`${missing}: must be set for BACKUP_TO=${env.BACKUP_TO}`)
+  throw new StartupError(`${missing}: must be set for ${name}=${env[name]}`)
 }
 
 function toAgents(env: Settings) {

@@ -202,7 +202,7 @@ const ACCOUNTS_FOR_WEB_TOOLS = [
   'requestsPerMinute',
   'tokenGate',
 ] as const
-const AGENTS_FOR_WEB_TOOLS = ['agentMail', 'agentsFolder', 'runtimes', 'storage'] as const
+const AGENTS_FOR_WEB_TOOLS = ['agentMail', 'agentsFolder', 'objects', 'runtimes', 'storage'] as const
 const ACCOUNTS_FOR_MONITORING = [
   'appUrl',
   'findUser',
@@ -223,7 +223,7 @@ const AGENTS_FOR_MONITORING = [
   'liveStreams',
   'logViewers',
   'runtimes',
-  'snapshotDir',
+  'objects',
   'storage',
 ] as const
 const ACCOUNTS_FOR_ADMIN = [

@@ -66,7 +66,7 @@ export const BACKUPS = {
     }),
   BACKUP_TO: z.string().min(1).refine(isBackupPlace, BAD_PLACE).optional().meta({
     description: 'Folder or `s3://bucket/prefix` for backups, preferably on another disk or machine',
-    otherwise: '`<DATA_DIR>/backups`',
+    otherwise: '`backups` below `OBJECTS_URL`',
     form: 'folder or `s3://bucket/prefix`',
   }),
   S3_ENDPOINT: url.optional().meta({

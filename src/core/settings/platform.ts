@@ -33,6 +33,16 @@ export const PLACE = {
       description: 'Path of the SQLite database file, as a `file:` URL; database servers are not supported',
       otherwise: '`file:<DATA_DIR>/stead.db`',
     }),
+  OBJECTS_URL: z
+    .string()
+    .regex(/^(?:file:.|s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/|$))/, 'must be s3://bucket/prefix or a file: URL')
+    .optional()
+    .meta({
+      description:
+        'Where snapshots of agents, videos and, unless `BACKUP_TO` is set, backups are stored: `s3://bucket/prefix` with the `S3_…` settings, or a folder as a `file:` URL. Required in a cluster, whose nodes share it',
+      otherwise: '`file:<DATA_DIR>`',
+      form: '`s3://bucket/prefix` or `file:` URL',
+    }),
   DEPLOYMENT_MODE: z.enum(['cloud', 'home', 'link']).optional().meta({
     description:
       '`home`: the first account becomes the administrator and agents need no Docker; `cloud`: a platform that other services call',

@@ -34,6 +34,7 @@ export function readSettings(environment: Record<string, string | undefined>) {
   if (!parsed.success) throw new StartupError(describeFirstIssue(parsed.error, given))
   const env = parsed.data
   const DATA_DIR = resolve(env.DATA_DIR)
+  const OBJECTS_URL = toPlace(env.OBJECTS_URL?.replace(/^file:(\/\/)?/, '').replace(/\/$/, '') ?? DATA_DIR)
   const DEPLOYMENT_MODE = env.DEPLOYMENT_MODE ?? (env.INTERNAL_API_KEY ? 'cloud' : 'home')
   return {
     ...env,
@@ -46,7 +47,8 @@ export function readSettings(environment: Record<string, string | undefined>) {
     ...(env.LOG_FILE !== undefined && { LOG_FILE: resolve(env.LOG_FILE) }),
     ...(env.PLANS_FILE !== undefined && { PLANS_FILE: resolve(env.PLANS_FILE) }),
     BROWSE_ROOT: env.BROWSE_ROOT ? resolve(env.BROWSE_ROOT) : join(DATA_DIR, 'workspace'),
-    BACKUP_TO: toPlace(env.BACKUP_TO ?? join(DATA_DIR, 'backups')),
+    OBJECTS_URL,
+    BACKUP_TO: toPlace(env.BACKUP_TO ?? `${OBJECTS_URL}/backups`),
     RISC_ISSUER: env.RISC_ISSUER ?? env.IDP_B_ISSUER,
   }
 }

@@ -4,6 +4,7 @@ import { createEns } from '../../adapters/chain/ens.ts'
 import { createTokenPayments } from '../../adapters/chain/token-payments.ts'
 import { createTokenTrial } from '../../adapters/channels/try-tokens.ts'
 import type { AgentGateway } from '../../adapters/gateways/gateway.ts'
+import { openObjects } from '../../adapters/objects/objects.ts'
 import type { Runtime } from '../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../adapters/runtimes/contract/runtimes.ts'
 import { createMachineRuntime } from '../../adapters/runtimes/machine/machine.ts'
@@ -41,6 +42,7 @@ type AgentsSettings = Pick<
   | 'dataDir'
   | 'databaseFile'
   | 'minFreeDiskBytes'
+  | 'objects'
   | 'ports'
   | 'siweChainId'
   | 'verification'
@@ -125,7 +127,7 @@ export function openAgents(
       },
     },
     agentsFolder: join(dataDir, 'agents'),
-    snapshotDir: join(dataDir, 'backups', 'agents'),
+    objects: openObjects(settings.objects),
     agentLocks,
     changes: createChangeFeed(db),
     liveStreams: createLiveStreams(),

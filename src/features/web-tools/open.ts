@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { createPdfReader } from '../../adapters/documents/pdf.ts'
 import type { Egress } from '../../adapters/egress/egress.ts'
 import { createGitRunner } from '../../adapters/git/runner.ts'
@@ -13,11 +12,11 @@ import type { Base } from '../base.ts'
 import { createOneAtATime } from './browse/workspace.ts'
 import { createFeeds } from './feeds/feeds.ts'
 
-type WebToolsSettings = Pick<Config, 'browseRoot' | 'dataDir' | 'feeds' | 'radio' | 'search' | 'summarizer' | 'video'>
+type WebToolsSettings = Pick<Config, 'browseRoot' | 'feeds' | 'radio' | 'search' | 'summarizer' | 'video'>
 
 /** Opens the services that the features of web tools share. */
 export function openWebTools(base: Base, settings: WebToolsSettings, { egress }: { egress: Egress }) {
-  const { browseRoot, dataDir, feeds, radio, search, summarizer, video } = settings
+  const { browseRoot, feeds, radio, search, summarizer, video } = settings
   const { allowPrivate, payTo = null } = summarizer
   return {
     allowPrivate,
@@ -32,7 +31,6 @@ export function openWebTools(base: Base, settings: WebToolsSettings, { egress }:
     radio: createRadioProvider(radio, base),
     video: createVideoProvider(video, base),
     webSearch: createWebSearch(search, base),
-    videosFolder: join(dataDir, 'videos'),
     workspaceLinks: createWorkspaceLinks(base),
   }
 }

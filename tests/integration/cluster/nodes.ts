@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { LOCAL_TABLES } from '../../../src/db/cluster/position.ts'
@@ -33,6 +34,7 @@ export async function openNode(
       CLUSTER_NODE_URL: backend,
       CLUSTER_NODE_ID: id,
       AGENT_RUNTIME: 'swarm',
+      OBJECTS_URL: `file:${join(tmpdir(), `stead-objects-${Bun.hash(logUrl).toString(36)}`)}`,
       ENCRYPTION_KEY,
       BACKEND_PORT: String(backendPort),
       WEB_PORT: String(webPort),

@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm'
+import type { Objects } from '../../../adapters/objects/objects.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
 import { toRepository } from '../../../core/text/names.ts'
@@ -154,7 +155,7 @@ export async function updateUserAgent(
  * @throws AppError `not_found` for the agent or the snapshot, or `internal` with the reason why it does not run.
  */
 export async function restoreSnapshot(
-  deps: LifecycleDeps & { snapshotDir: string },
+  deps: LifecycleDeps & { objects: Objects },
   principal: Principal,
   id: string,
   snapshotId: string,

@@ -1,5 +1,6 @@
 import { and, eq, isNotNull } from 'drizzle-orm'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
+import type { Objects } from '../../../adapters/objects/objects.ts'
 import type { Inspection, PullProgress, Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { isPortFree } from '../../../adapters/runtimes/process/spawn.ts'
@@ -33,8 +34,7 @@ export type OperationDeps = RepairDeps &
     gateway: Pick<AgentGateway, 'isLive' | 'readiness' | 'version' | 'resetMemory' | 'endPairings'>
     /** Deletes the memory that the platform keeps about an agent. */
     clearMemory(tx: Tx, agentId: string): void
-    /** Holds one folder of snapshots per agent. */
-    snapshotDir: string
+    objects: Objects
   }
 
 /** End of an operation whose agent is healthy; `error` is the failure before a rollback. */

@@ -6,7 +6,7 @@ import { endOperation, findOperation, setStep } from '../operations/operations.t
 import type { OperationRow } from '../operations/tables.ts'
 import { findAgentRow } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
-import { forgetSnapshots, requireSnapshot, snapshotFile, takeSnapshot } from '../snapshots/snapshots.ts'
+import { forgetSnapshots, requireSnapshot, restoreFromSnapshot, takeSnapshot } from '../snapshots/snapshots.ts'
 import { toInspectedEndpoint } from './health.ts'
 import {
   bringUp,
@@ -109,14 +109,15 @@ async function keepState(
   const runtime = runtimeOf(deps, operation)
   await stopIfDeployed(runtime, operation.agentId)
   await write(deps.db, (tx) => setStep(tx, operation, 'snapshot'))
-  const snapshot = await takeSnapshot({ runtime, snapshotDir: deps.snapshotDir }, operation)
+  const snapshot = await takeSnapshot({ runtime, objects: deps.objects }, operation)
   await write(deps.db, (tx) => setStep(tx, operation, next, { snapshot }))
 }
 
 /** Replaces the agent's state by the snapshot. */
 async function replaceState(deps: OperationDeps, operation: OperationRow): Promise<void> {
   const { agentId, source } = operation
-  await runtimeOf(deps, operation).restore(agentId, snapshotFile(deps, agentId, source ?? ''))
+  const runtime = runtimeOf(deps, operation)
+  await restoreFromSnapshot({ runtime, objects: deps.objects }, agentId, source ?? '')
   await write(deps.db, (tx) => {
     // The restored state may hold pairings of an earlier token, which the next start ends.
     tx.update(agents).set({ tokensChangedAt: deps.clock.now() }).where(eq(agents.id, agentId)).run()
@@ -157,7 +158,7 @@ async function rollBack(deps: OperationDeps, { id, agentId }: OperationRow, sign
   try {
     const runtime = runtimeOf(deps, operation)
     await stopIfDeployed(runtime, agentId)
-    if (snapshot) await runtime.restore(agentId, snapshotFile(deps, agentId, snapshot))
+    if (snapshot) await restoreFromSnapshot({ runtime, objects: deps.objects }, agentId, snapshot)
   } catch (cause) {
     throw new RollbackError(`Cannot put back what the agent had stored: ${toLogged(cause)}`, { cause })
   }

@@ -1,5 +1,3 @@
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { and, eq, inArray, lte, notExists, sql } from 'drizzle-orm'
 import type { Inspection, Runtime, RuntimeName } from '../../../adapters/runtimes/contract/runtime.ts'
 import { inLanes } from '../../../core/concurrency/keyed-queue.ts'
@@ -213,11 +211,9 @@ async function removeOrphan(deps: OperationDeps, runtime: Runtime, id: string): 
   }
 }
 
-async function putAside({ snapshotDir }: OperationDeps, runtime: Runtime, id: string): Promise<void> {
+async function putAside({ objects }: OperationDeps, runtime: Runtime, id: string): Promise<void> {
   await stopIfDeployed(runtime, id)
-  const folder = join(snapshotDir, '..', 'orphans')
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  await runtime.snapshot(id, join(folder, `${id}.tar.gz`))
+  await objects.put(`backups/orphans/${id}.tar.gz`, (file) => runtime.snapshot(id, file))
   await runtime.remove(id)
 }
 

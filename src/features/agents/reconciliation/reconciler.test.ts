@@ -86,7 +86,7 @@ test('createReconciler removes an orphan after ten minutes and keeps a snapshot'
   world.clock.advance(1000)
   await reconcile()
   expect(asked.filter((call) => call.endsWith('ghost'))).toEqual(['stop ghost', 'snapshot ghost', 'remove ghost'])
-  expect(existsSync(join(world.platform.snapshotDir, '..', 'orphans', 'ghost.tar.gz'))).toBe(true)
+  expect(existsSync(join(world.config.dataDir, 'backups/orphans/ghost.tar.gz'))).toBe(true)
 })
 
 test('createReconciler removes an orphan whose agent runs in another runtime', async () => {

@@ -15,7 +15,7 @@ import { insertAgent } from '../registry/agents.ts'
 import { WebAgentDetail } from '../registry/schemas.ts'
 import { agents } from '../registry/tables.ts'
 import { SnapshotList } from './schemas.ts'
-import { snapshotFolder } from './snapshots.ts'
+import { snapshotsOf } from './snapshots.ts'
 
 const FAILING_AGENT = join(import.meta.dir, '../../../../tests/harness/programs/failing-agent.ts')
 const KEPT = '2026-11-20T01-00-00.000Z'
@@ -119,7 +119,7 @@ async function openInstallation() {
   const { user, cookie } = await installation.signIn()
   const row = { id: 'ada-1', ownerId: user.id, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' }
   await write(installation.platform.db, (tx) => insertAgent(installation.platform, tx, { ...row, status: 'running' }))
-  const folder = snapshotFolder(installation.platform, 'ada-1')
+  const folder = join(installation.config.dataDir, snapshotsOf('ada-1'))
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, `${KEPT}.tar.gz`), 'what it had stored')
   writeFileSync(join(folder, `${KEPT}.tar.gz.part`), 'what is being written')

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
+import { openObjects } from '../../../adapters/objects/objects.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { OperationRow } from '../operations/tables.ts'
 import { forgetSnapshots, removeSnapshots, takeSnapshot, toBackupPath } from './snapshots.ts'
@@ -32,13 +32,13 @@ function updateAt(hour: number): OperationRow {
 test('forgetSnapshots keeps the three newest snapshots in a private folder', async () => {
   using folder = tempFolder()
   const runtime = { snapshot: async (_id: string, file: string) => void (await Bun.write(file, 'state')) }
-  const deps = { runtime, snapshotDir: folder.path }
+  const deps = { runtime, objects: openObjects({ folder: folder.path }) }
   for (const hour of [1, 2, 3, 4, 5]) {
     const name = await takeSnapshot(deps, updateAt(hour))
     expect(toBackupPath('ada-1', name)).toBe(`backups/agents/ada-1/2026-11-20T0${hour}-00-00.000Z.tar.gz`)
     await forgetSnapshots(deps, 'ada-1')
   }
-  const own = join(folder.path, 'ada-1')
+  const own = folder.file('backups/agents/ada-1')
   expect(
     readdirSync(own)
       .sort()
@@ -46,14 +46,14 @@ test('forgetSnapshots keeps the three newest snapshots in a private folder', asy
   ).toEqual(['2026-11-20T03', '2026-11-20T04', '2026-11-20T05'])
   expect(statSync(own).mode & 0o777).toBe(0o700)
   await removeSnapshots(deps, 'ada-1')
-  expect(readdirSync(folder.path)).toEqual([])
+  expect(readdirSync(folder.file('backups/agents'))).toEqual([])
   await forgetSnapshots(deps, 'ada-1')
 })
 
 test('takeSnapshot returns null for an agent that was never deployed and throws other errors', async () => {
   using folder = tempFolder()
   const refusing = (kind: 'not_found' | 'internal') => ({
-    snapshotDir: folder.path,
+    objects: openObjects({ folder: folder.path }),
     runtime: {
       snapshot: async () => {
         throw new AppError(kind, 'The disk is full')

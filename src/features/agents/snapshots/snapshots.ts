@@ -1,5 +1,4 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import type { Objects } from '../../../adapters/objects/objects.ts'
 import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
@@ -15,19 +14,16 @@ const ENDING = '.tar.gz'
 /** Request time of the change that the snapshot precedes: UTC, hyphens instead of colons. */
 const NAME = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)\.tar\.gz$/
 
-/** Returns the folder of an agent's snapshots. */
-export function snapshotFolder({ snapshotDir }: { snapshotDir: string }, agentId: string): string {
-  return join(snapshotDir, agentId)
+/** Returns the prefix of the objects with an agent's snapshots. */
+export function snapshotsOf(agentId: string): string {
+  return `backups/agents/${agentId}/`
 }
 
-/** Returns the path of a snapshot. */
-export function snapshotFile(deps: { snapshotDir: string }, agentId: string, name: string): string {
-  return join(snapshotFolder(deps, agentId), name)
-}
-
-/** Returns the path of a snapshot within the data folder. */
+/** Returns the name of a snapshot's object, which the API shows as its path. */
+export function toBackupPath(agentId: string, name: string): string
+export function toBackupPath(agentId: string, name: string | null): string | null
 export function toBackupPath(agentId: string, name: string | null): string | null {
-  return name && `backups/agents/${agentId}/${name}`
+  return name && `${snapshotsOf(agentId)}${name}`
 }
 
 /**
@@ -35,14 +31,12 @@ export function toBackupPath(agentId: string, name: string | null): string | nul
  * @returns the name, null when the agent has never been deployed.
  */
 export async function takeSnapshot(
-  deps: { runtime: Pick<Runtime, 'snapshot'>; snapshotDir: string },
-  operation: OperationRow,
+  { runtime, objects }: { runtime: Pick<Runtime, 'snapshot'>; objects: Objects },
+  { agentId, requestedAt }: OperationRow,
 ): Promise<string | null> {
-  const { agentId, requestedAt } = operation
   const name = `${requestedAt.toISOString().replaceAll(':', '-')}${ENDING}`
-  await mkdir(snapshotFolder(deps, agentId), { recursive: true, mode: 0o700 })
   try {
-    await deps.runtime.snapshot(agentId, snapshotFile(deps, agentId, name))
+    await objects.put(toBackupPath(agentId, name), (file) => runtime.snapshot(agentId, file))
     return name
   } catch (error) {
     if (error instanceof AppError && error.kind === 'not_found') return null
@@ -55,58 +49,67 @@ export async function takeSnapshot(
  * @throws AppError `not_found` for a missing or foreign agent.
  */
 export async function listSnapshots(
-  deps: { db: Db; snapshotDir: string },
+  deps: { db: Db; objects: Objects },
   principal: Principal,
   agentId: string,
 ): Promise<Snapshot[]> {
   const { id } = getAgent(deps.db, principal, agentId)
   const operations = listOperations(deps.db, id)
-  const found = await Promise.all(
-    (await listNames(deps, id)).map(async (name) => {
-      const file = await stat(snapshotFile(deps, id, name)).catch(ignoreMissing)
-      const before = operations.find(({ snapshot }) => snapshot === name)?.kind ?? null
-      return file && { id: toSnapshotId(name), takenAt: toTakenAt(name), before, sizeBytes: file.size }
-    }),
-  )
-  return found.filter((one) => one !== undefined).reverse()
+  const found = (await listStored(deps, id)).map(({ name, sizeBytes }) => {
+    const before = operations.find(({ snapshot }) => snapshot === name)?.kind ?? null
+    return { id: toSnapshotId(name), takenAt: toTakenAt(name), before, sizeBytes }
+  })
+  return found.reverse()
 }
 
 /** Returns the file name of a snapshot. @throws AppError `not_found` for another agent's or a missing one. */
 export async function findSnapshotName(
-  deps: { snapshotDir: string },
+  deps: { objects: Objects },
   agentId: string,
   snapshotId: string,
 ): Promise<string> {
-  const name = (await listNames(deps, agentId)).find((one) => toSnapshotId(one) === snapshotId)
-  if (!name) throw new AppError('not_found', 'Snapshot not found')
-  return name
+  const found = (await listStored(deps, agentId)).find(({ name }) => toSnapshotId(name) === snapshotId)
+  if (!found) throw new AppError('not_found', 'Snapshot not found')
+  return found.name
 }
 
 /** @throws AppError `invalid` when a snapshot was deleted since it was requested. */
-export async function requireSnapshot(deps: { snapshotDir: string }, agentId: string, name: string): Promise<void> {
-  if (!(await listNames(deps, agentId)).includes(name))
+export async function requireSnapshot(deps: { objects: Objects }, agentId: string, snapshot: string): Promise<void> {
+  if (!(await listStored(deps, agentId)).some(({ name }) => name === snapshot))
     throw new AppError('invalid', 'This snapshot is not kept any more')
+}
+
+/** Replaces the state of a stopped agent by a snapshot. @throws AppError as the runtime, `not_found` without it. */
+export async function restoreFromSnapshot(
+  { runtime, objects }: { runtime: Pick<Runtime, 'restore'>; objects: Objects },
+  agentId: string,
+  name: string,
+): Promise<void> {
+  await objects.use(toBackupPath(agentId, name), (file) => runtime.restore(agentId, file))
 }
 
 /** Deletes all but the newest snapshots of an agent, never `kept`. */
 export async function forgetSnapshots(
-  deps: { snapshotDir: string },
+  deps: { objects: Objects },
   agentId: string,
   kept: string | null = null,
 ): Promise<void> {
-  const old = (await listNames(deps, agentId)).slice(0, -MAX_SNAPSHOTS).filter((name) => name !== kept)
-  await Promise.all(old.map((name) => rm(snapshotFile(deps, agentId, name), { force: true })))
+  const old = (await listStored(deps, agentId)).slice(0, -MAX_SNAPSHOTS).filter(({ name }) => name !== kept)
+  await Promise.all(old.map(({ name }) => deps.objects.remove(toBackupPath(agentId, name))))
 }
 
 /** Deletes every snapshot of an agent. */
-export async function removeSnapshots(deps: { snapshotDir: string }, agentId: string): Promise<void> {
-  await rm(snapshotFolder(deps, agentId), { recursive: true, force: true })
+export async function removeSnapshots({ objects }: { objects: Objects }, agentId: string): Promise<void> {
+  await objects.removeAll(snapshotsOf(agentId))
 }
 
 /** Lists an agent's snapshots, oldest first. */
-async function listNames(deps: { snapshotDir: string }, agentId: string): Promise<string[]> {
-  const names = (await readdir(snapshotFolder(deps, agentId)).catch(ignoreMissing)) ?? []
-  return names.filter((name) => NAME.test(name)).sort()
+async function listStored({ objects }: { objects: Objects }, agentId: string) {
+  const prefix = snapshotsOf(agentId)
+  const stored = await objects.list(prefix)
+  return stored
+    .map(({ name, sizeBytes }) => ({ name: name.slice(prefix.length), sizeBytes }))
+    .filter(({ name }) => NAME.test(name))
 }
 
 function toSnapshotId(name: string): string {

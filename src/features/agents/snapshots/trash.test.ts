@@ -11,7 +11,7 @@ import { createNoRuntime } from '../../../adapters/runtimes/contract/runtimes.ts
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
-import { snapshotFolder } from './snapshots.ts'
+import { snapshotsOf } from './snapshots.ts'
 import { trashJob } from './trash.ts'
 
 const DAY_MS = 86_400_000
@@ -25,7 +25,8 @@ function openInstallation() {
   }
   const installation = testPlatform({ runtime })
   const { platform } = installation
-  const folder = join(platform.snapshotDir, '..', 'trash')
+  const { dataDir } = installation.config
+  const folder = join(dataDir, 'backups/trash')
   return {
     ...installation,
     folder,
@@ -38,8 +39,8 @@ function openInstallation() {
         insertAgent(platform, tx, { ...row, status: 'stopped' })
         tx.update(agents).set({ runtime: 'docker' }).where(eq(agents.id, id)).run()
       })
-      mkdirSync(snapshotFolder(platform, id), { recursive: true })
-      writeFileSync(join(snapshotFolder(platform, id), SNAPSHOT), 'what it had stored')
+      mkdirSync(join(dataDir, snapshotsOf(id)), { recursive: true })
+      writeFileSync(join(dataDir, snapshotsOf(id), SNAPSHOT), 'what it had stored')
     },
   }
 }
@@ -62,7 +63,7 @@ test('discardSnapshots keeps snapshots for 7 days by owner and logs the folder',
   await installation.backend.request('/api/agents/bo-1', { method: 'DELETE', headers: bearer(INTERNAL_KEY) })
   const kept = [`operator/bo-1@${deletedAt}/${SNAPSHOT}`, `${user.id}/ada-1@${deletedAt}/${SNAPSHOT}`]
   expect(installation.listTrash().sort()).toEqual(kept)
-  expect(listFiles(installation.platform.snapshotDir)).toEqual([])
+  expect(listFiles(join(installation.config.dataDir, 'backups/agents'))).toEqual([])
   expect(statSync(join(installation.folder, user.id)).mode & 0o777).toBe(0o700)
   expect(installation.logLines.join('')).toContain(`backups/trash/${user.id}/ada-1@${deletedAt}`)
 
@@ -101,7 +102,10 @@ test('DELETE /api/user: snapshots of agents and in the trash are deleted', async
   )
   expect(gone.status).toBe(200)
   await until('the end of what is kept of Ada', () => installation.listTrash().length === 1)
-  await until('the end of her snapshots', () => listFiles(installation.platform.snapshotDir).length === 0)
+  await until(
+    'the end of her snapshots',
+    () => listFiles(join(installation.config.dataDir, 'backups/agents')).length === 0,
+  )
   expect(installation.listTrash()[0]).toStartWith(bo.user.id)
 })
 

@@ -1,5 +1,3 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { and, eq, inArray } from 'drizzle-orm'
 import { z } from 'zod'
 import {
@@ -9,6 +7,7 @@ import {
   type VideoProvider,
   VideoRefusal,
 } from '../../../adapters/media/video.ts'
+import type { Objects } from '../../../adapters/objects/objects.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { type MicroUsd, toMicroUsd } from '../../../core/money.ts'
 import { write } from '../../../db/write.ts'
@@ -30,7 +29,7 @@ const HOUR_MS = 3_600_000
 
 const VideoJob = z.object({ id: z.string() })
 
-type VideoDeps = Base & { video: VideoProvider; spendings: Spendings; videosFolder: string }
+type VideoDeps = Base & { video: VideoProvider; spendings: Spendings; objects: Objects }
 
 /** Advances a video by one step per job, so a slow video does not block other jobs. */
 export function videoJob(deps: VideoDeps): JobKind {
@@ -45,12 +44,15 @@ export function videoJob(deps: VideoDeps): JobKind {
 }
 
 /** Deletes the video files of deleted accounts. */
-export function videoFilesJob(deps: Pick<VideoDeps, 'db' | 'videosFolder'>): RepeatingJob {
+export function videoFilesJob(deps: Pick<VideoDeps, 'db' | 'objects'>): RepeatingJob {
   return { name: 'video.files', everyMs: HOUR_MS, run: () => deleteOrphans(deps) }
 }
 
-export function videoFile(folder: string, id: string): string {
-  return join(folder, `${id}.mp4`)
+const VIDEOS = 'videos/'
+
+/** Returns the name of a video's object. */
+export function videoObject(id: string): string {
+  return `${VIDEOS}${id}.mp4`
 }
 
 /** Runs the next step of a video. @throws AppError of the provider when a retry may help. */
@@ -75,8 +77,10 @@ async function takeOn(deps: VideoDeps, video: VideoRow, signal: AbortSignal): Pr
   if (progress.status === 'failed') {
     await settle(deps, id, { status: 'failed', error: progress.error ?? 'The video provider gave no reason' })
   } else if (progress.status === 'completed') {
-    await mkdir(deps.videosFolder, { recursive: true, mode: 0o700 })
-    const sizeBytes = await deps.video.download(progress.id, videoFile(deps.videosFolder, id), signal)
+    let sizeBytes = 0
+    await deps.objects.put(videoObject(id), async (file) => {
+      sizeBytes = await deps.video.download(progress.id, file, signal)
+    })
     await settle(deps, id, { status: 'completed', providerId: progress.id, sizeBytes })
   } else if (deps.clock.now().getTime() - video.createdAt.getTime() > GIVE_UP_AFTER_MS) {
     await settle(deps, id, { status: 'failed', error: 'The video took too long' })
@@ -104,12 +108,11 @@ function describe(error: unknown): string {
   return error instanceof AppError ? error.message : 'The video could not be made'
 }
 
-async function deleteOrphans({ db, videosFolder }: Pick<VideoDeps, 'db' | 'videosFolder'>): Promise<void> {
-  await mkdir(videosFolder, { recursive: true, mode: 0o700 })
-  for (const name of await readdir(videosFolder)) {
-    const [id = ''] = name.split('.', 1)
+async function deleteOrphans({ db, objects }: Pick<VideoDeps, 'db' | 'objects'>): Promise<void> {
+  for (const { name } of await objects.list(VIDEOS)) {
+    const [id = ''] = name.slice(VIDEOS.length).split('.', 1)
     const row = db.select({ id: videos.id }).from(videos).where(eq(videos.id, id)).get()
-    if (!row) await rm(join(videosFolder, name), { force: true })
+    if (!row) await objects.remove(name)
   }
 }
 

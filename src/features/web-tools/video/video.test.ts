@@ -38,7 +38,8 @@ async function openTestInstallation(
       await test.platform.usage.settle()
       return test.platform.db.select().from(usageLogs).all()
     },
-    files: () => (existsSync(test.platform.videosFolder) ? readdirSync(test.platform.videosFolder) : []),
+    files: () =>
+      existsSync(join(test.config.dataDir, 'videos')) ? readdirSync(join(test.config.dataDir, 'videos')) : [],
     [Symbol.asyncDispose]: async () => {
       await jobs[Symbol.asyncDispose]()
       await provider.stop()
@@ -58,15 +59,18 @@ test('POST /api/generate-video: 200 with the URL when the video finishes quickly
   expect(video.status).toBe(200)
   expect(video.headers.get('content-type')).toBe('video/mp4')
   expect(new Uint8Array(await video.arrayBuffer())).toEqual(MP4)
+  const part = await test.get(url, { ...test.cookie, range: 'bytes=2-4' })
+  expect([part.status, part.headers.get('content-range')]).toEqual([206, `bytes 2-4/${MP4.byteLength}`])
+  expect(new Uint8Array(await part.arrayBuffer())).toEqual(MP4.slice(2, 5))
   const [file = ''] = test.files()
-  expect(statSync(join(test.platform.videosFolder, file)).mode & 0o777).toBe(0o600)
+  expect(statSync(join(test.config.dataDir, 'videos', file)).mode & 0o777).toBe(0o600)
   expect(test.rows()).toMatchObject([{ status: 'completed', sizeBytes: MP4.byteLength }])
 
   const eve = (await test.signIn('eve@example.com')).cookie
   const foreign = await test.get(url, eve)
   expect([foreign.status, await foreign.json()]).toEqual([404, { error: 'Video not found' }])
   expect((await test.get('/api/videos/vid_missing')).status).toBe(404)
-  rmSync(join(test.platform.videosFolder, file))
+  rmSync(join(test.config.dataDir, 'videos', file))
   expect((await test.get(url)).status).toBe(404)
   expect((await test.get(url, {})).status).toBe(401)
 })
@@ -289,7 +293,7 @@ test('videoFilesJob deletes only the files of deleted accounts', async () => {
   await using test = await openTestInstallation()
   await test.generate()
   const [kept = ''] = test.files()
-  writeFileSync(join(test.platform.videosFolder, 'vid_gone.mp4'), 'x')
+  writeFileSync(join(test.config.dataDir, 'videos/vid_gone.mp4'), 'x')
   const job = videoFilesJob(test.platform)
   const { signal } = new AbortController()
   await job.run(signal)

@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono'
 import type { VideoProvider } from '../../../adapters/media/video.ts'
+import type { Objects } from '../../../adapters/objects/objects.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
@@ -7,7 +8,7 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { Base } from '../../base.ts'
-import { videoFile } from './jobs.ts'
+import { videoObject } from './jobs.ts'
 import { FinishedVideo, GenerateVideoRequest, type OwnVideo, OwnVideoList, PendingVideo } from './schemas.ts'
 import type { VideoRow } from './tables.ts'
 import { getVideo, listVideos, orderVideo, waitForVideo } from './videos.ts'
@@ -16,7 +17,7 @@ const WAIT_MS = 60_000
 
 /** Serves video generation. */
 export function videoWeb(
-  deps: Base & { video: VideoProvider; guards: Guards; videosFolder: string; requestsPerMinute: { chat: number } },
+  deps: Base & { video: VideoProvider; guards: Guards; objects: Objects; requestsPerMinute: { chat: number } },
 ) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
@@ -67,19 +68,37 @@ export function videoWeb(
       const video = getVideo(deps.db, c.var.user.id, c.req.param('id'))
       if (video.status === 'failed') throw failure(video)
       if (video.status !== 'completed') return c.json(toPending(video), 202)
-      const file = Bun.file(videoFile(deps.videosFolder, video.id))
-      if (!(await file.exists())) throw new AppError('not_found', 'Video not found')
-      return new Response(file, {
-        headers: {
-          'content-type': 'video/mp4',
-          'content-disposition': `inline; filename="${video.id}.mp4"`,
-          'cache-control': 'private, max-age=3600',
-        },
-      })
+      return sendVideo(deps.objects, video.id, c.req.header('range'))
     },
   )
 
   return app
+}
+
+/** Sends the video, or the part that `range` names: players seek by it. @throws AppError `not_found`. */
+async function sendVideo(objects: Objects, id: string, range: string | undefined): Promise<Response> {
+  const size = await objects.findSize(videoObject(id))
+  if (size === null) throw new AppError('not_found', 'Video not found')
+  const part = readRange(range, size)
+  const { start, end } = part ?? { start: 0, end: size }
+  const headers = {
+    'content-type': 'video/mp4',
+    'content-length': String(end - start),
+    'content-disposition': `inline; filename="${id}.mp4"`,
+    'cache-control': 'private, max-age=3600',
+    'accept-ranges': 'bytes',
+    ...(part && { 'content-range': `bytes ${start}-${end - 1}/${size}` }),
+  }
+  return new Response(objects.read(videoObject(id), { start, end }), { status: part ? 206 : 200, headers })
+}
+
+/** Returns the bytes of one range; null for another form, which RFC 9110, 14.2 allows to ignore. */
+function readRange(range: string | undefined, size: number): { start: number; end: number } | null {
+  const [match, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/.exec(range ?? '') ?? []
+  if (match === undefined || (from === '' && to === '')) return null
+  const start = from === '' ? Math.max(0, size - Number(to)) : Number(from)
+  const end = from === '' || to === '' ? size : Math.min(Number(to) + 1, size)
+  return start < end ? { start, end } : null
 }
 
 /** Returns whether the client sent `Prefer: respond-async` (RFC 7240). */
