@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { readdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { z } from 'zod'
@@ -64,7 +64,14 @@ const Complete = Environment.required({
   PLATFORM_TOKEN: true,
 })
 
-type AgentOptions = { check?: boolean; files?: string; erase?: string; parser?: string }
+type AgentOptions = {
+  check?: boolean
+  files?: string
+  erase?: string
+  makeFolder?: string
+  state?: string
+  parser?: string
+}
 
 /** Adds `agent`, which serves until SIGTERM or SIGINT. @throws StartupError from the action (exit code 78). */
 export function agentCommand(program: Command): void {
@@ -78,11 +85,15 @@ export function agentCommand(program: Command): void {
     .option('--check', 'exits with 0 when the agent on PORT of this machine answers, and with 1 when it does not')
     .addOption(new Option('--files <folder>').hideHelp())
     .addOption(new Option('--erase <folder>').hideHelp())
+    .addOption(new Option('--make-folder <folder>').hideHelp())
+    .addOption(new Option('--state <folder>').hideHelp())
     .addOption(new Option('--parser <kind>').hideHelp())
-    .action(({ check, files, erase, parser }: AgentOptions) => {
+    .action(({ check, files, erase, makeFolder, state, parser }: AgentOptions) => {
       if (parser !== undefined) return parse(parser)
       if (files !== undefined) return serveFiles(files)
       if (erase !== undefined) return eraseFiles(erase)
+      if (makeFolder !== undefined) return makeOwnFolder(makeFolder)
+      if (state !== undefined) return serveStateFolder(state, process.env)
       return check ? checkAgent(process.env) : serveAgent(process.env)
     })
 }
@@ -100,6 +111,21 @@ async function serveFiles(folder: string): Promise<void> {
 /** Deletes the content of `folder`. The platform runs this after an agent was deleted. */
 async function eraseFiles(folder: string): Promise<void> {
   for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true })
+  process.exit(0)
+}
+
+/** Creates `folder` for this user only. The platform runs this on a file server before an agent's first start. */
+async function makeOwnFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  process.exit(0)
+}
+
+/** Serves `folder` until a signal. The platform runs this on the machine that has an agent's volume. */
+async function serveStateFolder(folder: string, environment: Record<string, string | undefined>): Promise<void> {
+  const { serveState, STATE_OWNER, STATE_TOKEN_HASH } = await import('../adapters/runtimes/swarm/state-server.ts')
+  const { [STATE_TOKEN_HASH]: tokenHash = '', [STATE_OWNER]: owner = '' } = environment
+  await serveState({ folder, tokenHash, owner })
+  await firstSignal(STOP_GRACE_MS)
   process.exit(0)
 }
 

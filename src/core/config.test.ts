@@ -123,6 +123,8 @@ test('without any variable the settings are the documented defaults', () => {
       isolation: 'auto',
       image: `stead-agent:${VERSION}`,
       images: null,
+      snapshotEveryMs: 15 * 60_000,
+      volumeDriver: null,
       sleepAfterMs: 1_800_000,
     },
     verification: { ensRpcUrl: undefined, easAddress: '0x4200000000000000000000000000000000000021' },
@@ -421,7 +423,7 @@ test('BACKUP_SCHEDULE and BACKUP_KEEP: valid values are parsed, invalid ones rej
 const CLUSTER = {
   CLUSTER_LOG_URL: 'postgres://db/stead',
   CLUSTER_NODE_URL: 'http://10.0.0.1:3001',
-  ENCRYPTION_KEY: 'key',
+  ENCRYPTION_KEY: 'a key that all nodes share',
   AGENT_RUNTIME: 'swarm',
 }
 const S3_KEYS = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' }
@@ -441,4 +443,16 @@ test('a cluster needs OBJECTS_URL, because the files of one node are lost with i
   expect(() => readConfig(CLUSTER)).toThrow(/^OBJECTS_URL: must be set in a cluster/)
   const config = readConfig({ ...CLUSTER, OBJECTS_URL: 's3://bucket/stead', ...S3_KEYS })
   expect(config.cluster).toMatchObject({ nodeUrl: 'http://10.0.0.1:3001' })
+})
+
+test('SWARM_VOLUME_OPTIONS are key=value pairs of a driver', () => {
+  const SWARM_VOLUME_OPTIONS = 'type=nfs;o=addr=10.0.0.5,rw,nfsvers=4;device=:/agents/{volume}'
+  const { volumeDriver } = readConfig({ SWARM_VOLUME_DRIVER: 'local', SWARM_VOLUME_OPTIONS }).agents
+  const options = { type: 'nfs', o: 'addr=10.0.0.5,rw,nfsvers=4', device: ':/agents/{volume}' }
+  expect(volumeDriver).toEqual({ name: 'local', options })
+  expect(() => readConfig({ SWARM_VOLUME_OPTIONS })).toThrow(/^SWARM_VOLUME_DRIVER: must be set beside/)
+  expect(() => readConfig({ SWARM_VOLUME_DRIVER: 'local', SWARM_VOLUME_OPTIONS: 'nfs' })).toThrow(
+    /^SWARM_VOLUME_OPTIONS: /,
+  )
+  expect(readConfig({ AGENT_SNAPSHOT_MINUTES: '0' }).agents.snapshotEveryMs).toBeNull()
 })

@@ -29,8 +29,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
   return {
     host: env.HOST,
     ports: { web: env.WEB_PORT, backend: env.BACKEND_PORT, summarizer: env.SUMMARIZER_PORT },
-    dataDir: env.DATA_DIR,
-    objects: toObjects(env),
+    ...{ dataDir: env.DATA_DIR, objects: toObjects(env) },
     databaseFile: resolve(env.DATABASE_URL.replace(/^file:(\/\/)?/, '')),
     mode: env.DEPLOYMENT_MODE,
     appUrl: env.APP_URL,
@@ -234,9 +233,20 @@ function toAgents(env: Settings) {
     isolation: env.AGENT_ISOLATION,
     image: env.AGENT_IMAGE,
     images: env.AGENT_IMAGES ?? null,
+    /** Null: files of agents are not copied. */
+    snapshotEveryMs: env.AGENT_SNAPSHOT_MINUTES > 0 ? env.AGENT_SNAPSHOT_MINUTES * 60_000 : null,
+    /** Null: volumes of each machine's own disk. */
+    volumeDriver: toVolumeDriver(env),
     /** Null: agents never sleep. */
     sleepAfterMs: env.AGENT_SLEEP_MINUTES > 0 ? env.AGENT_SLEEP_MINUTES * 60_000 : null,
   }
+}
+
+/** @throws StartupError when there are options without a driver. */
+function toVolumeDriver({ SWARM_VOLUME_DRIVER: name, SWARM_VOLUME_OPTIONS: options }: Settings) {
+  if (name === undefined && Object.keys(options).length > 0)
+    throw new StartupError('SWARM_VOLUME_DRIVER: must be set beside SWARM_VOLUME_OPTIONS')
+  return name === undefined ? null : { name, options }
 }
 
 function toWatchdog(env: Settings) {

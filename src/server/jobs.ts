@@ -15,6 +15,7 @@ import { deployJob, removeJob } from '../features/agents/deployments/run.ts'
 import { pairingCodesJob } from '../features/agents/installations/pairing.ts'
 import { installationsJob } from '../features/agents/installations/service.ts'
 import { machinesJob } from '../features/agents/installations/tunnel-state.ts'
+import { keepStatesJob } from '../features/agents/kept-states/jobs.ts'
 import { followLogsJob, forgetLogsJob } from '../features/agents/logs/ingest.ts'
 import { idempotencyJob } from '../features/agents/provisioning/provision.ts'
 import { outagesJob, reconcileJob, watchJob } from '../features/agents/reconciliation/reconcile.ts'
@@ -96,6 +97,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     reconcileJob(agents),
     outagesJob(agents),
     trashJob(agents),
+    keepStatesJob(agents),
     followLogsJob(agents),
     forgetLogsJob(agents),
     sampleJob(monitoring),

@@ -3,6 +3,7 @@ import { eq } from 'drizzle-orm'
 import { createHttpProvider } from '../adapters/models/http-provider.ts'
 import type { AiProvider } from '../adapters/models/provider.ts'
 import { distributeOverKeys, parseWeightedKeys } from '../adapters/models/weighted-keys.ts'
+import { openObjects } from '../adapters/objects/open-objects.ts'
 import type { RuntimeName } from '../adapters/runtimes/contract/runtime.ts'
 import { readInstanceLocation } from '../adapters/runtimes/process/place.ts'
 import { systemClock } from '../core/clock.ts'
@@ -180,6 +181,7 @@ async function openOwnRuntimes({ config, log, encryptionKey, agent }: ServerPart
     clock: systemClock,
     log,
     restoredStates,
+    keptStates: { db, clock: systemClock, objects: openObjects(config.objects) },
     findWaiting: createFindWaiting(db),
     hasRunContainers: () => hasRunContainers(db),
     process: {

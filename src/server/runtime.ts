@@ -11,6 +11,11 @@ import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { Log } from '../core/log.ts'
 import { withoutUserinfo } from '../core/text/url-userinfo.ts'
+import {
+  createKeptStates,
+  type KeptStatesDeps,
+  keepRestoredStates,
+} from '../features/agents/kept-states/kept-states.ts'
 import { bringRestoredStates, type FindWaiting } from './backups/restored-states.ts'
 
 /** `instance` identifies this installation in a shared engine; `digestKey` is a secret. */
@@ -22,6 +27,7 @@ export type RuntimesOptions = {
   log: Log
   /** Folder of agent files waiting after a restore. */
   restoredStates: string
+  keptStates: KeptStatesDeps
   findWaiting: FindWaiting
   /** Returns whether an agent of this installation ever ran in a container. */
   hasRunContainers: () => boolean
@@ -41,13 +47,14 @@ export async function openRuntimes(options: RuntimesOptions): Promise<Runtimes> 
   const { config, instance, digestKey, clock, log } = options
   const filesImages = [config.image, BUILT_IN_IMAGE]
   const parts = { engine: createEngine(config.dockerHost), instance, digestKey, clock, log, filesImages }
+  const swarm = { volumeDriver: config.volumeDriver, keptStates: createKeptStates(options.keptStates.objects) }
   const bringing = (runtime: Runtime) => bringRestoredStates(runtime, options.restoredStates, options.findWaiting)
   const processes = bringing(await createProcessRuntime({ ...options.process, ...toIsolating(config), clock, log }))
   const runtimes = createRuntimes({
     openers: {
       process: () => processes,
       docker: () => bringing(createDockerRuntime(parts)),
-      swarm: () => bringing(createSwarmRuntime(parts)),
+      swarm: () => bringing(keepRestoredStates(createSwarmRuntime({ ...parts, ...swarm }), options.keptStates)),
     },
     ...createChoice(config, options.hasRunContainers),
   })

@@ -1,6 +1,3 @@
-import type { ObjectsPlace } from '../../core/config.ts'
-import { openBucket } from './bucket.ts'
-import { openFolder } from './folder.ts'
 import type { StoredObject } from './s3.ts'
 
 /**
@@ -24,9 +21,4 @@ export type Objects = {
   remove(name: string): Promise<void>
   /** Removes every object below a prefix that ends with a slash. */
   removeAll(prefix: string): Promise<void>
-}
-
-/** Opens the store of `OBJECTS_URL`. */
-export function openObjects(place: ObjectsPlace): Objects {
-  return 'folder' in place ? openFolder(place.folder) : openBucket(place.address, place.s3)
 }

@@ -3,6 +3,17 @@ import { ImageReference } from '../text/names.ts'
 import { VERSION } from '../version.ts'
 import { atLeastOne, flag, repositories, seconds, url } from './forms.ts'
 
+const volumeOptions = z
+  .string()
+  .default('')
+  .transform((text, context) => {
+    const parts = text.split(/[;\n]/).flatMap((part) => part.trim() || [])
+    const pairs = parts.map((part) => /^([\w.-]+)=(.+)$/.exec(part))
+    if (pairs.includes(null)) context.addIssue('must be key=value pairs, separated by semicolons')
+    return Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? '', pair?.[2] ?? '']))
+  })
+  .meta({ form: '`key=value`, separated by semicolons' })
+
 /** Runtimes of agents. */
 export const AGENTS = {
   AGENT_RUNTIME: z.enum(['docker', 'swarm', 'process', 'auto']).optional().meta({
@@ -49,6 +60,19 @@ export const AGENTS = {
     .max(1440)
     .default(10)
     .describe('Minutes in which a machine can use a pairing code; fractions are accepted'),
+  AGENT_SNAPSHOT_MINUTES: z.coerce.number().nonnegative().max(525_600).default(15).meta({
+    description:
+      'Minutes between copies of the files of a running agent on a Docker Swarm to `OBJECTS_URL`, from which it starts on another machine when its own is lost; `0`: never. Stopped agents are copied once',
+    form: 'minutes',
+  }),
+  SWARM_VOLUME_DRIVER: z.string().min(1).optional().meta({
+    description:
+      'Driver of the volumes of agents on a Docker Swarm, such as `local` with the options of an NFS server; with it, an agent finds its files on every machine',
+    otherwise: "volumes on each machine's own disk",
+  }),
+  SWARM_VOLUME_OPTIONS: volumeOptions.describe(
+    'Options of `SWARM_VOLUME_DRIVER`, one `key=value` per line or separated by semicolons; `{volume}` is replaced by the name of the volume',
+  ),
   KILL_SWITCH: flag(false).describe('`true` disables provisioning (503)'),
   BROWSE_ROOT: z.string().min(1).optional().meta({
     description: 'Folder that `/api/browse` shows to the operator and administrators when no agent is named',

@@ -4,7 +4,7 @@ import { createEns } from '../../adapters/chain/ens.ts'
 import { createTokenPayments } from '../../adapters/chain/token-payments.ts'
 import { createTokenTrial } from '../../adapters/channels/try-tokens.ts'
 import type { AgentGateway } from '../../adapters/gateways/gateway.ts'
-import { openObjects } from '../../adapters/objects/objects.ts'
+import { openObjects } from '../../adapters/objects/open-objects.ts'
 import type { Runtime } from '../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../adapters/runtimes/contract/runtimes.ts'
 import { createMachineRuntime } from '../../adapters/runtimes/machine/machine.ts'
@@ -116,7 +116,8 @@ export function openAgents(
     gateway: createWakingGateway(gateway, { ...base, activity, wake }),
     activity,
     wake,
-    ...{ isStandby, sleepAfterMs: agents.sleepAfterMs, killSwitch: agents.killSwitch || isStandby },
+    ...{ isStandby, sleepAfterMs: agents.sleepAfterMs, snapshotEveryMs: agents.snapshotEveryMs },
+    killSwitch: agents.killSwitch || isStandby,
     checkTokens: createTokenCheck({ tryTokens: createTokenTrial(channelUrls, base.fetch), runtimes }),
     aggregator: ai.aggregator,
     aiProviderUrls: Object.fromEntries(ai.providers.map(({ id, baseUrl }) => [id, baseUrl])),
@@ -128,8 +129,7 @@ export function openAgents(
     },
     agentsFolder: join(dataDir, 'agents'),
     objects: openObjects(settings.objects),
-    agentLocks,
-    changes: createChangeFeed(db),
+    ...{ agentLocks, changes: createChangeFeed(db) },
     liveStreams: createLiveStreams(),
     logViewers: createLogViewers(clock),
     storage: createStorageQuota({ rules }),

@@ -10,6 +10,7 @@ import {
   ClusterGuard,
   isManager,
   listAgentServices,
+  NO_KEPT_STATES,
   type SwarmRuntimeParts,
 } from '../../adapters/runtimes/swarm/cluster.ts'
 import { wantedOf } from '../../adapters/runtimes/swarm/spec.ts'
@@ -61,6 +62,8 @@ async function stopServices(engine: Engine, instance: string): Promise<string[]>
     timing: TIMING,
     cluster: new ClusterGuard(TIMING.anewMs, () => undefined),
     filesImages: [],
+    volumeDriver: null,
+    keptStates: NO_KEPT_STATES,
   }
   const running = (await listAgentServices(parts)).filter(({ service }) => wantedOf(service) === 'running')
   const stop = async ({ service }: (typeof running)[number]) => {

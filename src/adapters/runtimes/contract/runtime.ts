@@ -165,6 +165,12 @@ export type Runtime = {
    * @throws AppError `not_found`, `conflict` {code: 'RUNNING'}.
    */
   snapshot(id: string, file: string): Promise<void>
+  /**
+   * Writes the state of an agent to `file` like `snapshot`, whether it runs or not; files of a running agent may be from
+   * slightly different moments. Missing where an agent never moves to another machine.
+   * @throws AppError `not_found`, `unavailable` when its machine is away.
+   */
+  copyState?(id: string, file: string): Promise<void>
   /** Replaces the state by a snapshot. @throws AppError `not_found`, `conflict` {code: 'RUNNING'}. */
   restore(id: string, file: string): Promise<void>
   /**

@@ -1,6 +1,7 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import { chmod, lstat, mkdir, open, readdir, readlink, realpath, rename, rm, symlink, utimes } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { type Extract, extract, type Header, type Pack, pack } from 'tar-stream'
@@ -22,15 +23,19 @@ export async function writeSnapshot(folder: Pick<AgentFolder, 'state'>, file: st
   const part = `${file}.part`
   await rm(part, { force: true })
   try {
-    const archive = pack()
-    const writing = pipeline(archive, createGzip(), createWriteStream(part, { mode: 0o600 }))
-    await Promise.all([writing, fill(archive, folder.state)])
+    await packFolder(folder.state, createWriteStream(part, { mode: 0o600 }))
     await flush(part)
     await rename(part, file)
   } catch (error) {
     await rm(part, { force: true })
     throw error
   }
+}
+
+/** Writes a folder to `sink` as a gzipped tar, like `writeSnapshot`. */
+export async function packFolder(root: string, sink: Writable): Promise<void> {
+  const archive = pack()
+  await Promise.all([pipeline(archive, createGzip(), sink), fill(archive, root)])
 }
 
 /**
@@ -41,7 +46,7 @@ export async function restoreStateFolder(folder: StateFolder, file: string): Pro
   await settleRestore(folder)
   try {
     await mkdir(folder.restoring, { mode: 0o700 })
-    await unpack(file, folder.restoring, folder.state)
+    await unpackFolder(createReadStream(file), folder.restoring, folder.state)
   } catch (error) {
     await rm(folder.restoring, { recursive: true, force: true })
     throw error
@@ -103,14 +108,22 @@ async function describe(path: string) {
   return { mode: mode & 0o777, mtime, size }
 }
 
-/** Unpacks to `root`; absolute links are resolved against `finalRoot`, where the folder will be moved. */
-async function unpack(file: string, root: string, finalRoot: string): Promise<void> {
+/**
+ * Unpacks a gzipped tar to `root`; absolute links are resolved against `finalRoot`, where the folder will be moved.
+ * @throws AppError `invalid` for an archive with paths or links outside.
+ */
+export async function unpackFolder(source: Readable, root: string, finalRoot: string): Promise<void> {
   const archive = extract()
-  const reading = pipeline(createReadStream(file), createGunzip(), archive)
+  const reading = pipeline(source, createGunzip(), archive)
   const links: { path: string; target: string }[] = []
   const unpacking = async () => {
     for await (const entry of archive) {
       const { type, name, linkname } = entry.header
+      // Docker's archives begin with the folder itself.
+      if (type === 'directory' && resolve(finalRoot, name) === finalRoot) {
+        entry.resume()
+        continue
+      }
       const path = join(root, requireInside(finalRoot, name))
       if (type === 'directory') await makeFolder(path, entry.header.mode)
       else if (type === 'symlink') links.push({ path, target: requireLink(finalRoot, name, linkname ?? '') })

@@ -1,6 +1,5 @@
 import type Docker from 'dockerode'
 import { AppError } from '../../../core/errors.ts'
-import { randomText } from '../../../core/ids.ts'
 import type { AgentImage } from '../contract/agent-image.ts'
 import { type AgentSpec, agentRunning, imageNotFound } from '../contract/runtime.ts'
 import { STOP_SECONDS, toDigest } from '../engine/container.ts'
@@ -26,8 +25,11 @@ import {
   removeVolumes,
   writeVolume,
 } from './files.ts'
+import { moveIfAway, newVolumeName, placeNewService } from './moving.ts'
 import { dropSecrets, keepSecrets, makeNetwork, removeNetwork } from './resources.ts'
+import { makeSharedFolder } from './shared-volume.ts'
 import {
+  driverOfService,
   EXIT_LABEL,
   NODE_LABEL,
   scale,
@@ -51,8 +53,9 @@ export async function deployInSwarm(deps: SwarmRuntimeParts, spec: AgentSpec): P
   if (found && isSame && wantedOf(found.service) === 'running') return
   const image = await findImage(deps.engine, reference)
   if (image === null) throw imageNotFound(reference)
-  const order = await toOrder(deps, found?.service ?? null, { spec, image, digest })
-  await (found ? replace(deps, found.service, order, spec) : create(deps, order, spec))
+  const current = found && (await moveIfAway(deps, found.service))
+  const order = await toOrder(deps, current, { spec, image, digest })
+  await (current ? replace(deps, current, order, spec) : create(deps, order, { spec, image, digest }))
   await dropSecrets(deps, spec.id, secretsOf(order))
 }
 
@@ -104,8 +107,10 @@ export async function removeFromSwarm(deps: SwarmRuntimeParts, id: string): Prom
   }
   await removeNetwork(deps, id)
   await dropSecrets(deps, id, new Set())
-  await removeVolumes(deps, id, null)
   const node = found?.service.Spec.Labels[NODE_LABEL]
+  // On a file server, files outlive the volume.
+  if (found && deps.volumeDriver) await eraseElsewhere(deps, id, found.service, node ?? (await findOwnNode(deps)))
+  await removeVolumes(deps, id, null)
   if (!found || node === undefined || node === (await findOwnNode(deps))) return null
   const isEmpty = await eraseElsewhere(deps, id, found.service, node)
   return { node, volume: getVolume(deps, found.service), isEmpty }
@@ -116,14 +121,23 @@ export async function snapshotInSwarm(deps: SwarmRuntimeParts, id: string, file:
   await readVolume(deps, (await getStopped(deps, id)).service, file)
 }
 
+/** Writes the state of an agent to `file`, whether it runs or not. @throws AppError as `snapshotInSwarm`. */
+export async function copyStateInSwarm(deps: SwarmRuntimeParts, id: string, file: string): Promise<void> {
+  await readVolume(deps, (await getAgentService(deps, id)).service, file)
+}
+
 /** @throws AppError as `Runtime.restore`, `unavailable` when its files are on another node. */
 export async function restoreInSwarm(deps: SwarmRuntimeParts, id: string, file: string): Promise<void> {
   const { service } = await getStopped(deps, id)
   const old = getVolume(deps, service)
   const volume = newVolumeName(deps, id)
+  await makeSharedFolder(deps, { agentId: id, volume, driver: driverOfService(deps, service) })
   await writeVolume(deps, service, volume, file)
   await changeService(deps, service, (spec) => withVolume(spec, old, volume))
   await removeVolumes(deps, id, volume)
+  const node = service.Spec.Labels[NODE_LABEL]
+  if (node === undefined) return
+  if (deps.volumeDriver || node !== (await findOwnNode(deps))) await eraseElsewhere(deps, id, service, node)
 }
 
 /** Leaves an agent down that ended with `exitCode` and that a restart cannot help. */
@@ -158,17 +172,23 @@ async function toOrder(deps: SwarmRuntimeParts, current: SwarmService | null, or
     volume: kept ?? newVolumeName(deps, spec.id),
     maxCpus,
     restartDelayMs: deps.timing.restartDelayMs,
+    volumeDriver: deps.volumeDriver,
   })
   const node = current?.Spec.Labels[NODE_LABEL]
   return node === undefined ? made : withNode(made, node)
 }
 
-async function create(deps: SwarmRuntimeParts, order: ServiceSpec, spec: AgentSpec): Promise<void> {
+async function create(deps: SwarmRuntimeParts, order: ServiceSpec, { spec, image }: Order): Promise<void> {
+  const driver = deps.drivers[image.kind]
   // A removed service's process keeps the port until it has ended.
   await waitUntil(deps, spec.id, () => isGone(deps, spec.id))
   await makeNetwork(deps, spec.id)
+  const isNew = (await listAgentVolumes(deps, spec.id)).length === 0
   try {
-    await deps.engine.change((docker) => docker.createService(toCreateOptions(order)))
+    const volume = getVolume(deps, { ID: '', Version: { Index: 0 }, Spec: order })
+    if (isNew) await makeSharedFolder(deps, { agentId: spec.id, volume, driver })
+    const placed = isNew ? await placeNewService(deps, order) : order
+    await deps.engine.change((docker) => docker.createService(toCreateOptions(placed)))
     await waitUntilStarted(deps, spec.id)
   } catch (error) {
     await removeFromSwarm(deps, spec.id)
@@ -200,7 +220,8 @@ async function replace(
 }
 
 /** Restarts the agent, running or not. If that fails, the agent stays stopped. */
-async function launch(deps: SwarmRuntimeParts, id: string, service: SwarmService): Promise<void> {
+async function launch(deps: SwarmRuntimeParts, id: string, found: SwarmService): Promise<void> {
+  const service = await moveIfAway(deps, found)
   // The swarm reserves the port until the last process has ended, and retries more slowly than this loop.
   if (wantedOf(service) !== 'running') await waitUntil(deps, id, () => isGone(deps, id))
   await changeService(deps, service, (spec) => {
@@ -227,8 +248,4 @@ async function repairWherePossible(deps: SwarmRuntimeParts, service: SwarmServic
 async function countCpus(deps: SwarmRuntimeParts): Promise<number> {
   const usable = [...(await listNodes(deps)).values()].filter(isUsable)
   return Math.min(...usable.map(({ Description }) => Description.Resources.NanoCPUs / 1_000_000_000))
-}
-
-function newVolumeName(deps: SwarmRuntimeParts, id: string): string {
-  return `${toServiceName(deps.instance, id)}-${randomText(8).toLowerCase()}`
 }

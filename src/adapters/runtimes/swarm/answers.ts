@@ -14,6 +14,7 @@ const SwarmTask = z.object({
     State: z.string(),
     Err: z.string().default(''),
     ContainerStatus: z.object({ ContainerID: z.string().default(''), ExitCode: z.number().default(0) }).optional(),
+    PortStatus: z.object({ Ports: z.array(z.object({ PublishedPort: z.number().default(0) })).nullish() }).nullish(),
   }),
 })
 /** One attempt of the swarm to run an agent; each restart is a new task. */
@@ -21,7 +22,7 @@ export type SwarmTask = z.infer<typeof SwarmTask>
 
 const SwarmNode = z.object({
   ID: z.string(),
-  Spec: z.object({ Availability: z.string() }),
+  Spec: z.object({ Availability: z.string(), Labels: z.record(z.string(), z.string()).nullish() }),
   Description: z.object({ Resources: z.object({ NanoCPUs: z.number() }) }),
   Status: z.object({ State: z.string(), Addr: z.string().default('') }),
   ManagerStatus: z.object({ Addr: z.string().default('') }).optional(),
@@ -100,6 +101,11 @@ export function findExitCode(task: SwarmTask): number | null {
 /** Returns whether the node can run agents now. */
 export function isUsable(node: SwarmNode): boolean {
   return node.Status.State === 'ready' && node.Spec.Availability === 'active'
+}
+
+/** Returns whether the operator lets agents run on the node (`stead.agents=false` excludes it). */
+export function mayRunAgents(node: SwarmNode): boolean {
+  return isUsable(node) && node.Spec.Labels?.['stead.agents'] !== 'false'
 }
 
 /** Returns the address of a node, null when unknown. */

@@ -18,6 +18,7 @@ import {
   type SwarmTask,
   Tasks,
 } from './answers.ts'
+import type { VolumeDriver } from './spec.ts'
 
 /**
  * `pollMs` is the polling interval, `nodeGraceMs` how long a node may be away, `anewMs` how long another swarm must be
@@ -41,7 +42,18 @@ export type SwarmRuntimeParts = {
   cluster: ClusterGuard
   /** Images that can serve files, best first. */
   filesImages: readonly string[]
+  /** Null: volumes of each node's own disk. */
+  volumeDriver: VolumeDriver | null
+  keptStates: KeptStates
 }
+
+/** Copies of agents' files, from which an agent starts whose node is lost. */
+export type KeptStates = {
+  /** Calls `work` with the newest copy of an agent's files. @returns false when there is none. */
+  use(agentId: string, work: (file: string) => Promise<void>): Promise<boolean>
+}
+
+export const NO_KEPT_STATES: KeptStates = { use: async () => false }
 
 /** The node of the engine we use. */
 export type OwnNode = { nodeId: string; address: string }

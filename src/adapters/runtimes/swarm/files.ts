@@ -1,32 +1,38 @@
 import type Docker from 'dockerode'
 import { AppError } from '../../../core/errors.ts'
-import type { AgentDriver } from '../contract/agent-image.ts'
 import { PROFILE, readState, requestRepair, writeState } from '../engine/container.ts'
 import { LABELS, orNull } from '../engine/engine.ts'
 import { endFilesContainers, findFilesImage, PROGRAM } from '../engine/files.ts'
-import { hasTaskEnded, type SwarmService, Tasks } from './answers.ts'
-import { findOwnNode, listNodes, look, type SwarmRuntimeParts, toServiceName } from './cluster.ts'
-import { NODE_LABEL } from './spec.ts'
+import type { SwarmService } from './answers.ts'
+import { findOwnNode, listNodes, type SwarmRuntimeParts, toServiceName } from './cluster.ts'
+import { runOnce } from './one-task.ts'
+import { fetchVolume, sendVolume } from './remote-volume.ts'
+import { driverOfService, NODE_LABEL, toVolumeOptions } from './spec.ts'
 import { untilReleased } from './waiting.ts'
 
-/** Writes the state of a stopped agent to `file`. @throws AppError `unavailable` when it is on another node. */
+/** Writes the state of an agent to `file`. @throws AppError `unavailable` when its node is away. */
 export async function readVolume(deps: SwarmRuntimeParts, service: SwarmService, file: string): Promise<void> {
   const { stateDir } = driverOfService(deps, service)
-  await withFiles(deps, service, getVolume(deps, service), (id) => readState(deps.engine, id, stateDir, file))
+  const name = getVolume(deps, service)
+  const nodeId = await findNodeElsewhere(deps, service)
+  if (nodeId !== null) return fetchVolume(deps, { service, name, nodeId }, file)
+  await withFiles(deps, service, name, (id) => readState(deps.engine, id, stateDir, file))
 }
 
-/** Creates a volume from `file`. @throws AppError `unavailable` as `readVolume`. */
+/** Creates a volume from `file` on the node of the agent. @throws AppError `unavailable` as `readVolume`. */
 export async function writeVolume(
   deps: SwarmRuntimeParts,
   service: SwarmService,
-  volume: string,
+  name: string,
   file: string,
 ): Promise<void> {
   const { stateDir } = driverOfService(deps, service)
+  const nodeId = await findNodeElsewhere(deps, service)
+  if (nodeId !== null) return sendVolume(deps, { service, name, nodeId }, file)
   try {
-    await withFiles(deps, service, volume, (id) => writeState(deps.engine, id, stateDir, file))
+    await withFiles(deps, service, name, (id) => writeState(deps.engine, id, stateDir, file))
   } catch (error) {
-    await removeVolume(deps, volume)
+    await removeVolume(deps, name)
     throw error
   }
 }
@@ -35,6 +41,7 @@ export async function writeVolume(
 export async function markForRepair(deps: SwarmRuntimeParts, service: SwarmService): Promise<void> {
   const driver = driverOfService(deps, service)
   if (driver.repairFile === null) return
+  await requireHere(deps, service)
   await withFiles(deps, service, getVolume(deps, service), (id) => requestRepair(deps.engine, id, driver))
 }
 
@@ -58,11 +65,6 @@ async function removeVolume(deps: SwarmRuntimeParts, name: string): Promise<void
   await deps.engine.change((docker, abortSignal) => orNull(docker.getVolume(name).remove({ abortSignal })))
 }
 
-/** Returns the program that it runs, according to its label. */
-export function driverOfService({ drivers }: Pick<SwarmRuntimeParts, 'drivers'>, service: SwarmService): AgentDriver {
-  return drivers[service.Spec.Labels[LABELS.kind] === 'openclaw' ? 'openclaw' : 'stead']
-}
-
 /** Runs `work` with a container that has the volume and is never started. */
 async function withFiles<T>(
   deps: SwarmRuntimeParts,
@@ -70,7 +72,6 @@ async function withFiles<T>(
   volume: string,
   work: (containerId: string) => Promise<T>,
 ): Promise<T> {
-  await requireHere(deps, service)
   const agentId = service.Spec.Labels[LABELS.agent] ?? ''
   const name = `${toServiceName(deps.instance, agentId)}.files`
   await removeContainer(deps, name)
@@ -91,8 +92,7 @@ async function withFiles<T>(
 }
 
 function toMount(deps: SwarmRuntimeParts, service: SwarmService, volume: string, agentId: string) {
-  const Labels = { [LABELS.instance]: deps.instance, [LABELS.agent]: agentId }
-  const VolumeOptions = { NoCopy: false, Labels, DriverConfig: { Name: 'local', Options: {} } }
+  const VolumeOptions = toVolumeOptions(deps, { agentId, volume })
   return { Type: 'volume' as const, Source: volume, Target: driverOfService(deps, service).stateDir, VolumeOptions }
 }
 
@@ -104,12 +104,16 @@ async function removeContainer(deps: SwarmRuntimeParts, nameOrId: string): Promi
 
 /** Checks that the files are on this node. @throws AppError `unavailable` {code: 'ON_ANOTHER_NODE'}. */
 export async function requireHere(deps: SwarmRuntimeParts, service: SwarmService): Promise<void> {
-  const node = service.Spec.Labels[NODE_LABEL]
-  const self = await findOwnNode(deps)
-  if (node === undefined || node === self) return
+  if ((await findNodeElsewhere(deps, service)) === null) return
   throw new AppError('unavailable', 'What the agent has stored is on another machine of the swarm', {
     code: 'ON_ANOTHER_NODE',
   })
+}
+
+/** Returns the id of the other node that has the files; null when they are on this one. */
+async function findNodeElsewhere(deps: SwarmRuntimeParts, service: SwarmService): Promise<string | null> {
+  const node = service.Spec.Labels[NODE_LABEL]
+  return node === undefined || node === (await findOwnNode(deps)) ? null : node
 }
 
 /** Removes the agent's volumes on this node except `kept`. @throws AppError `internal` when a volume stays in use. */
@@ -120,8 +124,6 @@ export async function removeVolumes(deps: SwarmRuntimeParts, id: string, kept: s
 }
 
 const ERASED_AT = '/data'
-const LOOK_AGAIN_MS = 200
-const MAX_WAIT_MS = 30_000
 
 /**
  * Empties a volume on another node, whose engine cannot be reached from here, with a one-task service as the agent's
@@ -140,14 +142,8 @@ export async function eraseElsewhere(
   if (image === null || node?.Status.State !== 'ready') return false
   // Agents' ids contain no underscore.
   const name = `${toServiceName(deps.instance, agentId)}_erase`
-  await removeService(deps, name)
   const order = toOrder(deps, { name, agentId, service, nodeId, image })
-  await deps.engine.change((docker) => docker.createService(order))
-  try {
-    return await hasSucceeded(deps, name)
-  } finally {
-    await removeService(deps, name)
-  }
+  return (await runOnce(deps, { ...order, Name: name })) === null
 }
 
 type Erasure = { name: string; agentId: string; service: SwarmService; nodeId: string; image: string }
@@ -157,6 +153,7 @@ function toOrder(
   { name, agentId, service, nodeId, image }: Erasure,
 ): Docker.CreateServiceOptions {
   const driver = driverOfService(deps, service)
+  const volume = getVolume(deps, service)
   return {
     Name: name,
     Labels: { [LABELS.instance]: deps.instance, [LABELS.files]: agentId },
@@ -170,24 +167,16 @@ function toOrder(
         ReadOnly: PROFILE.ReadonlyRootfs,
         CapabilityDrop: PROFILE.CapDrop,
         Healthcheck: { Test: ['NONE'] },
-        Mounts: [{ Type: 'volume', Source: getVolume(deps, service), Target: ERASED_AT }],
+        Mounts: [
+          {
+            ...{ Type: 'volume', Source: volume, Target: ERASED_AT },
+            VolumeOptions: { ...toVolumeOptions(deps, { agentId, volume }), NoCopy: true },
+          },
+        ],
       },
       RestartPolicy: { Condition: 'none' },
       Placement: { Constraints: [`node.id==${nodeId}`] },
     },
     Mode: { Replicated: { Replicas: 1 } },
   } as Docker.CreateServiceOptions
-}
-
-async function hasSucceeded(deps: SwarmRuntimeParts, name: string): Promise<boolean> {
-  const filters = JSON.stringify({ service: [name] })
-  for (const deadline = performance.now() + MAX_WAIT_MS; performance.now() < deadline; await Bun.sleep(LOOK_AGAIN_MS)) {
-    const [task] = await look(deps, async (docker) => Tasks.parse(await docker.listTasks({ filters })))
-    if (task && hasTaskEnded(task)) return task.Status.State === 'complete'
-  }
-  return false
-}
-
-async function removeService(deps: SwarmRuntimeParts, name: string): Promise<void> {
-  await deps.engine.change((docker, abortSignal) => orNull(docker.getService(name).remove({ abortSignal })))
 }

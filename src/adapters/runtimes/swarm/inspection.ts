@@ -81,6 +81,7 @@ async function toInspection(deps: SwarmRuntimeParts, { counter, found, self, nod
 function toState(found: AgentService, isRunning: boolean): AgentState {
   const wanted = wantedOf(found.service)
   if (wanted === 'stopped' || wanted === 'held') return 'stopped'
+  if (wanted === 'moving') return 'restarting'
   if (wanted === 'exited' || hasBadConfiguration(found)) return 'exited'
   return isRunning ? 'running' : 'restarting'
 }

@@ -1,14 +1,14 @@
 import type { AgentDriver, AgentImage } from '../contract/agent-image.ts'
-import type { AgentSpec } from '../contract/runtime.ts'
+import type { AgentKind, AgentSpec } from '../contract/runtime.ts'
 import { NO_HEALTHCHECK, PROFILE, STOP_SECONDS, toLabels } from '../engine/container.ts'
 import { LABELS } from '../engine/engine.ts'
 import type { ServiceSpec, SwarmService } from './answers.ts'
 
 /**
  * Desired state of an agent: `exited` replaces `running` after a configuration error, `held` waits for the next start
- * of the platform.
+ * of the platform, `moving` waits for its files on another node.
  */
-export type Wanted = 'running' | 'stopped' | 'exited' | 'held'
+export type Wanted = 'running' | 'stopped' | 'exited' | 'held' | 'moving'
 
 /** Additional labels of services, which do not change their tasks. */
 const WANTED_LABEL = 'stead.wanted'
@@ -31,10 +31,11 @@ type ServicePlan = {
   volume: string
   maxCpus: number
   restartDelayMs: number
+  volumeDriver: VolumeDriver | null
 }
 
 /** Operators exclude a node from agents with the label `stead.agents=false`. */
-const CONSTRAINTS = ['node.platform.os==linux', 'node.labels.stead.agents!=false']
+export const CONSTRAINTS = ['node.platform.os==linux', 'node.labels.stead.agents!=false']
 const MILLISECOND_NS = 1_000_000
 const SECOND_NS = 1000 * MILLISECOND_NS
 
@@ -91,7 +92,12 @@ function toContainerSpec(plan: ServicePlan) {
     StopGracePeriod: STOP_SECONDS * SECOND_NS,
     Healthcheck: NO_HEALTHCHECK,
     Mounts: [
-      { Type: 'volume', Source: plan.volume, Target: driver.stateDir, VolumeOptions: { Labels } },
+      {
+        Type: 'volume',
+        Source: plan.volume,
+        Target: driver.stateDir,
+        VolumeOptions: toVolumeOptions(plan, { agentId: spec.id, volume: plan.volume }),
+      },
       ...Object.entries(driver.tmpfs).map(([path, options]) => toTmpfs(path, options)),
     ],
     Secrets: secrets.map(({ file, secretId, secretName }) => ({
@@ -120,7 +126,7 @@ function toTmpfs(path: string, options: string) {
 /** Returns the agent's desired state. */
 export function wantedOf({ Spec }: SwarmService): Wanted {
   const label = Spec.Labels[WANTED_LABEL]
-  if (label === 'exited' || label === 'held') return label
+  if (label === 'exited' || label === 'held' || label === 'moving') return label
   // An administrator may have scaled the service.
   return Spec.Mode.Replicated.Replicas > 0 ? 'running' : 'stopped'
 }
@@ -161,6 +167,30 @@ export function withVolume(spec: ServiceSpec, from: string, to: string): Service
   const { ContainerSpec } = spec.TaskTemplate
   const Mounts = ContainerSpec.Mounts.map((mount) => (mount.Source === from ? { ...mount, Source: to } : mount))
   return { ...spec, TaskTemplate: { ...spec.TaskTemplate, ContainerSpec: { ...ContainerSpec, Mounts } } }
+}
+
+/** Returns the program that a service runs, according to its label. */
+export function driverOfService(
+  { drivers }: { drivers: Readonly<Record<AgentKind, AgentDriver>> },
+  service: SwarmService,
+): AgentDriver {
+  return drivers[service.Spec.Labels[LABELS.kind] === 'openclaw' ? 'openclaw' : 'stead']
+}
+
+/** How engines create the volumes of agents; `{volume}` in an option is the name of the volume. */
+export type VolumeDriver = { name: string; options: Readonly<Record<string, string>> }
+
+/** Returns how engines create the volume of an agent. */
+export function toVolumeOptions(
+  { instance, volumeDriver }: { instance: string; volumeDriver: VolumeDriver | null },
+  { agentId, volume }: { agentId: string; volume: string },
+) {
+  const Labels = { [LABELS.instance]: instance, [LABELS.agent]: agentId }
+  const { name: Name, options } = volumeDriver ?? { name: 'local', options: {} }
+  const Options = Object.fromEntries(
+    Object.entries(options).map(([key, value]) => [key, value.replaceAll('{volume}', volume)]),
+  )
+  return { NoCopy: false, Labels, DriverConfig: { Name, Options } }
 }
 
 /** Returns the ids of the spec's secrets. */

@@ -6,6 +6,7 @@ import { type Engine, LABELS, toEngineError } from '../engine/engine.ts'
 import { openVolumeFiles } from '../engine/files.ts'
 import { agentDrivers, BUILT_IN_IMAGE, type EngineRuntimeDeps, EngineShell } from '../engine/shell.ts'
 import {
+  copyStateInSwarm,
   deployInSwarm,
   killInSwarm,
   removeFromSwarm,
@@ -26,17 +27,19 @@ import {
   isManager,
   listAgentServices,
   look,
+  NO_KEPT_STATES,
   type SwarmRuntimeParts,
   type SwarmTiming,
 } from './cluster.ts'
-import { driverOfService, getVolume, readVolume, requireHere } from './files.ts'
+import { getVolume, readVolume, requireHere } from './files.ts'
 import { RestartCounter, toInspections } from './inspection.ts'
 import { followLines, readServiceLog } from './logs.ts'
-import { wantedOf } from './spec.ts'
+import { driverOfService, wantedOf } from './spec.ts'
 import { watchSwarm } from './watch.ts'
 
 /** `timing` is for tests. */
-type SwarmRuntimeDeps = EngineRuntimeDeps & { timing?: Partial<SwarmTiming> }
+type SwarmRuntimeDeps = EngineRuntimeDeps &
+  Partial<Pick<SwarmRuntimeParts, 'keptStates' | 'volumeDriver'>> & { timing?: Partial<SwarmTiming> }
 
 export const TIMING: SwarmTiming = {
   pollMs: 1000,
@@ -50,28 +53,14 @@ export const TIMING: SwarmTiming = {
 const MAX_REMOVED = 1000
 
 /**
- * Creates the runtime of agents as Docker Swarm services, on any node. The engine must be a manager. An agent stays
- * on its first
- * node, which has its volume; when that node has been lost for a minute, it starts elsewhere without state. Services
- * without
- * this installation's labels are never touched.
+ * Creates the runtime of agents as Docker Swarm services, on any node. The engine must be a manager. An agent stays on
+ * its first node, which has its volume; when that node has been lost for a minute, it starts elsewhere with the newest
+ * copy of its files. Services without this installation's labels are never touched.
  */
-export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...deps }: SwarmRuntimeDeps): Runtime {
-  const { engine, log, instance, digestKey } = deps
+export function createSwarmRuntime(deps: SwarmRuntimeDeps): Runtime {
+  const { engine, log } = deps
   const shell = new EngineShell(deps)
-  const times = { ...TIMING, ...timing }
-  const parts: SwarmRuntimeParts = {
-    engine,
-    instance,
-    digestKey,
-    drivers: agentDrivers,
-    timing: times,
-    cluster: new ClusterGuard(times.anewMs, (swarm) => {
-      log.warn({ swarm }, 'the swarm was made anew: its agents are gone, and are started in it again')
-      shell.forget()
-    }),
-    filesImages,
-  }
+  const parts = toParts(deps, shell)
   const removedHere = new QuickLRU<string, true>({ maxSize: MAX_REMOVED })
   const counter = new RestartCounter()
 
@@ -123,6 +112,7 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
     watch: (signal) => watch.listen(signal),
     snapshot: (id, file) => change(id, () => snapshotInSwarm(parts, id, file)),
     restore: (id, file) => change(id, () => restoreInSwarm(parts, id, file)),
+    copyState: (id, file) => change(id, () => copyStateInSwarm(parts, id, file)),
     openFiles: (id) => shell.look(() => openFiles(parts, id)),
     platformHost: () => shell.look(() => findPlatformHost(parts)),
     isAvailable: async () => !shell.isClosed && isManager(engine).catch(() => false),
@@ -133,6 +123,19 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
       await shell.close()
       await Promise.all(agents.map((agent) => hold(parts, agent)))
     },
+  }
+}
+
+function toParts(deps: SwarmRuntimeDeps, shell: EngineShell): SwarmRuntimeParts {
+  const { engine, log, instance, digestKey, filesImages = [BUILT_IN_IMAGE] } = deps
+  const timing = { ...TIMING, ...deps.timing }
+  return {
+    ...{ engine, instance, digestKey, timing, filesImages, drivers: agentDrivers },
+    ...{ keptStates: deps.keptStates ?? NO_KEPT_STATES, volumeDriver: deps.volumeDriver ?? null },
+    cluster: new ClusterGuard(timing.anewMs, (swarm) => {
+      log.warn({ swarm }, 'the swarm was made anew: its agents are gone, and are started in it again')
+      shell.forget()
+    }),
   }
 }
 
@@ -199,7 +202,7 @@ export async function readStoredInSwarm(
   file: string,
 ): Promise<void> {
   const cluster = new ClusterGuard(TIMING.anewMs, () => {})
-  const nothing = { digestKey: '', filesImages: [] }
+  const nothing = { digestKey: '', filesImages: [BUILT_IN_IMAGE], volumeDriver: null, keptStates: NO_KEPT_STATES }
   const deps: SwarmRuntimeParts = { engine, instance, drivers: agentDrivers, timing: TIMING, cluster, ...nothing }
   const found = await findAgentService(deps, id)
   if (!found) throw agentNotFound()

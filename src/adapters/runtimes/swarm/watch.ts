@@ -4,7 +4,7 @@ import { createBroadcast } from '../contract/events.ts'
 import { BAD_CONFIGURATION_EXIT, isEngineUnavailable, type RuntimeEvent } from '../contract/runtime.ts'
 import { LABELS } from '../engine/engine.ts'
 import { giveUpInSwarm } from './agent.ts'
-import { isUsable, type SwarmNode } from './answers.ts'
+import { isUsable, type SwarmNode, type SwarmService } from './answers.ts'
 import {
   type AgentService,
   findAgentService,
@@ -15,6 +15,7 @@ import {
   type SwarmRuntimeParts,
 } from './cluster.ts'
 import { hasBadConfiguration, type RestartCounter } from './inspection.ts'
+import { moveInSwarm } from './moving.ts'
 import { isScaledByHand, NODE_LABEL, wantedOf } from './spec.ts'
 import { hasUnwantedTask, pinAgent, remind } from './waiting.ts'
 
@@ -24,6 +25,7 @@ export type SwarmWatchDeps = SwarmRuntimeParts & {
   counter: RestartCounter
   change: (agentId: string, work: () => Promise<void>) => Promise<void>
   wasRemovedHere: (agentId: string) => boolean
+  moves: Moves
 }
 
 export type SwarmWatch = {
@@ -43,7 +45,8 @@ type Seen = {
  * Polls the swarm, whose events do not cover tasks. Publishes what it finds, and acts: keeps an agent with an invalid
  * configuration stopped, keeps stopped agents stopped, and lets agents of lost nodes start elsewhere.
  */
-export function watchSwarm(deps: SwarmWatchDeps): SwarmWatch {
+export function watchSwarm(given: Omit<SwarmWatchDeps, 'moves'>): SwarmWatch {
+  const deps = { ...given, moves: createMoves(given.log) }
   const broadcast = createBroadcast<RuntimeEvent>()
   const lostSince = new Map<string, number>()
   let seen: Map<string, Seen> | null = null
@@ -99,26 +102,71 @@ async function lookAfter(
   isLost: (nodeId: string) => boolean,
 ): Promise<void> {
   const id = idOf(found)
-  if (!needsCare(found, isLost)) return
+  if (isToMove(found, isLost)) return deps.moves.start(id, () => moveAgent(deps, id, isLost))
+  if (!needsCare(found)) return
   await deps.change(id, async () => {
     const now = await findAgentService(deps, id)
-    if (!now || !needsCare(now, isLost)) return
+    if (!now || !needsCare(now)) return
     if (hasUnwantedTask(now)) {
       deps.log.warn({ agentId: id }, 'the swarm has started an agent that was stopped, and is told to end it')
       return remind(deps, now.service)
     }
     if (hasBadConfiguration(now)) return giveUpInSwarm(deps, now.service, BAD_CONFIGURATION_EXIT)
-    const pinned = now.service.Spec.Labels[NODE_LABEL]
-    if (pinned === undefined) return pinAgent(deps, now.service, findCurrent(now)?.NodeID ?? null)
-    deps.log.warn({ agentId: id, node: pinned }, 'the agent leaves a lost machine, and what it stored there')
-    await pinAgent(deps, now.service, null)
+    await pinAgent(deps, now.service, findCurrent(now)?.NodeID ?? null)
   })
 }
 
-function needsCare(found: AgentService, isLost: (nodeId: string) => boolean): boolean {
+/** Moves in the background, because bringing files takes minutes during which other agents are looked after. */
+type Moves = { start(agentId: string, move: () => Promise<void>): void }
+
+/** Pause after a failed move. */
+const MOVE_AGAIN_MS = 10_000
+
+function createMoves(log: Log): Moves {
+  const underWay = new Set<string>()
+  return {
+    start(agentId, move) {
+      if (underWay.has(agentId)) return
+      underWay.add(agentId)
+      move()
+        .then(() => underWay.delete(agentId))
+        .catch((error) => {
+          log.error({ agentId, error: errorMessage(error) }, 'the agent cannot be started on another machine yet')
+          setTimeout(() => underWay.delete(agentId), MOVE_AGAIN_MS).unref()
+        })
+    },
+  }
+}
+
+/** Returns whether a running agent has to leave its lost node, or is on its way. */
+function isToMove({ service }: AgentService, isLost: (nodeId: string) => boolean): boolean {
+  const wanted = wantedOf(service)
+  const pinned = service.Spec.Labels[NODE_LABEL]
+  return wanted === 'moving' || (wanted === 'running' && pinned !== undefined && isLost(pinned))
+}
+
+/** Starts an agent on another node. @throws AppError when its files cannot be brought there now. */
+async function moveAgent(deps: SwarmWatchDeps, id: string, isLost: (nodeId: string) => boolean): Promise<void> {
+  await deps.change(id, async () => {
+    const now = await findAgentService(deps, id)
+    if (!now || !isToMove(now, isLost)) return
+    if (hasBadConfiguration(now)) return giveUpInSwarm(deps, now.service, BAD_CONFIGURATION_EXIT)
+    await leaveLostNode(deps, now.service)
+  })
+}
+
+async function leaveLostNode(deps: SwarmWatchDeps, service: SwarmService): Promise<void> {
+  const about = { agentId: service.Spec.Labels[LABELS.agent], node: service.Spec.Labels[NODE_LABEL] }
+  deps.log.warn(about, 'the machine of the agent is lost: it is started on another one')
+  if (!(await moveInSwarm(deps, service))) {
+    deps.log.error(about, 'there is no copy of what the agent had stored: it starts without')
+  }
+}
+
+function needsCare(found: AgentService): boolean {
   if (wantedOf(found.service) !== 'running') return hasUnwantedTask(found)
-  const pinned = found.service.Spec.Labels[NODE_LABEL]
-  return hasBadConfiguration(found) || (pinned === undefined ? findCurrent(found) !== null : isLost(pinned))
+  const isUnbound = found.service.Spec.Labels[NODE_LABEL] === undefined
+  return hasBadConfiguration(found) || (isUnbound && findCurrent(found) !== null)
 }
 
 /** Records since when nodes cannot run agents: down, drained or removed. */

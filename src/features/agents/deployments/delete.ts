@@ -9,6 +9,7 @@ import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'
+import { removeKeptStates } from '../kept-states/kept-states.ts'
 import { type AgentLocks, REMOVE_JOB, removeKey } from '../operations/operations.ts'
 import { findAgent, findAgentRow, logAgentChange } from '../registry/agents.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
@@ -74,6 +75,7 @@ export async function finishDeletion(
     if (!row || wasDeployed(row)) await removeEverywhere(deps.runtimes, agentId, row ? row.runtime : runtime)
     // An agent without a row was deleted together with its account.
     await (row ? discardSnapshots(deps, row) : removeSnapshots(deps, agentId))
+    await removeKeptStates(deps, agentId)
     // Delete messages and logs in batches first, so that deleting the row itself is quick.
     await deleteDependents(deps.db, agents, agentId)
     await write(deps.db, (tx) => {

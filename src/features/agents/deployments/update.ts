@@ -2,6 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import { removeKeptStates } from '../kept-states/kept-states.ts'
 import { endOperation, findOperation, setStep } from '../operations/operations.ts'
 import type { OperationRow } from '../operations/tables.ts'
 import { findAgentRow } from '../registry/agents.ts'
@@ -204,6 +205,7 @@ export async function runResetMemory(deps: OperationDeps, operation: OperationRo
   }
   // The platform stores memory of its own about the agent, which has to go too.
   await write(deps.db, (tx) => deps.clearMemory(tx, agentId))
+  await removeKeptStates(deps, agentId)
   await forgetSnapshots(deps, agentId)
   await commit(deps, operation, inspection)
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdirSync, statSync } from 'node:fs'
 import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
-import { openObjects } from '../../../adapters/objects/objects.ts'
+import { openObjects } from '../../../adapters/objects/open-objects.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { OperationRow } from '../operations/tables.ts'
 import { forgetSnapshots, removeSnapshots, takeSnapshot, toBackupPath } from './snapshots.ts'
