@@ -8,6 +8,7 @@ import sql5 from './0005_stored_response_items.sql' with { type: 'text' }
 import sql6 from './0006_mcp_oauth.sql' with { type: 'text' }
 import sql7 from './0007_pairing_and_tunnels.sql' with { type: 'text' }
 import sql8 from './0008_injection_tests.sql' with { type: 'text' }
+import sql9 from './0009_configuration_history_and_repair_ladder.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -20,4 +21,5 @@ export const migrations = [
   { name: '0006_mcp_oauth', sql: sql6 },
   { name: '0007_pairing_and_tunnels', sql: sql7 },
   { name: '0008_injection_tests', sql: sql8 },
+  { name: '0009_configuration_history_and_repair_ladder', sql: sql9 },
 ]

@@ -156,6 +156,8 @@ test('without any variable the settings are the documented defaults', () => {
       crashLoopWindowSeconds: 300,
       crashLoopThreshold: 3,
       repairsItself: true,
+      healthyAfterSeconds: 300,
+      retryAfterSeconds: 3600,
       killWaitSeconds: 5,
       restartWaitSeconds: 30,
       telegram: { botToken: undefined, chatId: undefined, apiUrl: 'https://api.telegram.org' },

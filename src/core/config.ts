@@ -258,6 +258,8 @@ function toWatchdog(env: Settings) {
     crashLoopWindowSeconds: env.WATCHDOG_CRASH_LOOP_WINDOW,
     crashLoopThreshold: env.WATCHDOG_CRASH_LOOP_THRESHOLD,
     repairsItself: env.WATCHDOG_AUTO_REPAIR,
+    healthyAfterSeconds: env.WATCHDOG_HEALTHY_AFTER,
+    retryAfterSeconds: env.WATCHDOG_RETRY_AFTER,
     killWaitSeconds: env.WATCHDOG_KILL_WAIT,
     restartWaitSeconds: env.WATCHDOG_RESTART_WAIT,
     telegram: {

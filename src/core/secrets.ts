@@ -17,6 +17,7 @@ export function isSameSecret(given: string, expected: string): boolean {
 export type SealedPlace =
   | 'agent_credentials'
   | 'agent_mcp_servers'
+  | 'agent_revisions'
   | 'agents:accessToken'
   | 'agents:gatewayToken'
   | 'agents:secretConfig'

@@ -8,6 +8,7 @@ import { installationsBackend, machinesBackend } from '../features/agents/instal
 import { logRoutes } from '../features/agents/logs/routes.ts'
 import { agentConfigRoutes, agentsBackend } from '../features/agents/management/backend.ts'
 import { provisioningBackend } from '../features/agents/provisioning/routes.ts'
+import { revisionRoutes } from '../features/agents/revisions/routes.ts'
 import { refuseWritesOnFullDisk } from '../features/agents/storage/disk.ts'
 import { verificationRoutes } from '../features/agents/verification/routes.ts'
 import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
@@ -18,7 +19,7 @@ import { responsesBackend } from '../features/ai/responses/backend.ts'
 import { usageBackend } from '../features/ai/usage/backend.ts'
 import { agentMessagesBackend } from '../features/conversations/agent-messages/routes.ts'
 import { agentToolsBackend } from '../features/conversations/agent-tools/routes.ts'
-import { requireToolOn, runsCommands } from '../features/conversations/agent-tools/settings.ts'
+import { requireToolOn, restoreTools, runsCommands } from '../features/conversations/agent-tools/settings.ts'
 import { approvalsBackend } from '../features/conversations/approvals/routes.ts'
 import { channelReportsBackend } from '../features/conversations/chat/channels/routes.ts'
 import { agentMessagesRoutes } from '../features/conversations/chat/routes.ts'
@@ -80,6 +81,7 @@ export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents:
   app.route('/', verificationRoutes(agents, internalKey))
   app.route('/', provisioningBackend({ ...agents, catalogue, checkModel }))
   app.route('/', watchdogRoutes(agents, internalKey))
+  app.route('/', revisionRoutes({ ...agents, checkModel, restoreTools }, internalKey))
   app.route('/', usageBackend(ai))
   app.route('/', billingBackend(payments))
   app.route('/', missionControlBackend(monitoring))

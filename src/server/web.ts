@@ -31,6 +31,7 @@ import { agentConfigRoutes } from '../features/agents/management/backend.ts'
 import { agentsWeb, labelsWeb } from '../features/agents/management/web.ts'
 import { provisioningWeb } from '../features/agents/provisioning/routes.ts'
 import { agentProxyRoutes } from '../features/agents/proxy/ingress.ts'
+import { revisionRoutes } from '../features/agents/revisions/routes.ts'
 import { refuseWritesOnFullDisk } from '../features/agents/storage/disk.ts'
 import { verificationRoutes } from '../features/agents/verification/routes.ts'
 import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
@@ -43,6 +44,7 @@ import { usageWeb } from '../features/ai/usage/web.ts'
 import { agentApiWeb } from '../features/conversations/agent-messages/routes.ts'
 import { agentTestsWeb } from '../features/conversations/agent-tests/routes.ts'
 import { agentToolsWeb } from '../features/conversations/agent-tools/routes.ts'
+import { restoreTools } from '../features/conversations/agent-tools/settings.ts'
 import { approvalsWeb } from '../features/conversations/approvals/routes.ts'
 import { conversationsWeb } from '../features/conversations/chat/channels/routes.ts'
 import { agentMessagesRoutes, chatSessionsWeb, chatWeb } from '../features/conversations/chat/routes.ts'
@@ -131,6 +133,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', lifecycleWeb(agents))
   app.route('/', instancesWeb(monitoring))
   app.route('/', watchdogRoutes(agents, owner))
+  app.route('/', revisionRoutes({ ...agents, checkModel, restoreTools }, owner))
   app.route('/', notificationsWeb(accounts))
   app.route('/', noticesWeb(accounts))
   app.route('/', chatWeb(conversations))

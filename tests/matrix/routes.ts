@@ -220,6 +220,11 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/agents/:id/platform-token/rotate backend': { names: AGENT, status: 200 },
   'POST /api/agents/:id/update backend': { names: AGENT, status: 200 },
   'GET /api/agents/:id/watchdog backend': { names: AGENT, status: 200 },
+  'POST /api/agents/:id/watchdog/simulate backend': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/revisions backend': { names: AGENT, status: 200 },
+  // It was never deployed.
+  'GET /api/agents/:id/revisions/:number backend': { names: AGENT, status: 404 },
+  'POST /api/agents/:id/revisions/:number/restore backend': { names: AGENT, status: 404 },
   'GET /api/agents/:id/config backend': { names: AGENT, status: 200 },
   'PUT /api/agents/:id/config backend': { names: AGENT, status: 200, body: () => ({ brain: 'careful' }) },
   'GET /api/agents/:id/messages backend': { names: AGENT, status: 200 },
@@ -588,6 +593,11 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/agents/:id/platform-token/rotate web': { names: AGENT, status: 200 },
   'POST /api/agents/:id/update web': { names: AGENT, status: 200 },
   'GET /api/agents/:id/watchdog web': { names: AGENT, status: 200 },
+  'POST /api/agents/:id/watchdog/simulate web': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/revisions web': { names: AGENT, status: 200 },
+  // It was never deployed.
+  'GET /api/agents/:id/revisions/:number web': { names: AGENT, status: 404 },
+  'POST /api/agents/:id/revisions/:number/restore web': { names: AGENT, status: 404 },
   'GET /api/agents/:id/config web': { names: AGENT, status: 200 },
   'PUT /api/agents/:id/config web': { names: AGENT, status: 200, body: () => ({ brain: 'careful' }) },
   'GET /api/agents/:id/messages web': { names: AGENT, status: 200 },

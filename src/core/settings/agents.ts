@@ -91,6 +91,12 @@ export const WATCHDOG = {
   ),
   WATCHDOG_CRASH_LOOP_THRESHOLD: atLeastOne(3).describe('Crashes that stop an agent until it is started again'),
   WATCHDOG_AUTO_REPAIR: flag(true).describe('`false`: the watchdog notifies without repairing'),
+  WATCHDOG_HEALTHY_AFTER: seconds(300).describe(
+    'Time without a crash after which a configuration or image is healthy, and repairs may return to it',
+  ),
+  WATCHDOG_RETRY_AFTER: seconds(3600).describe(
+    'Time until a failed agent is started again; doubles with every retry, up to a day',
+  ),
   WATCHDOG_KILL_WAIT: seconds(5).describe('Wait between stopping and starting an agent during a repair'),
   WATCHDOG_RESTART_WAIT: seconds(30).describe('Wait between starting and checking an agent during a repair'),
   TELEGRAM_BOT_TOKEN: z.string().min(1).optional().describe('Telegram bot that notifies operators'),

@@ -28,8 +28,8 @@ import { createAgentActivity } from './sleep/sleep.ts'
 import { createWaker, createWakingGateway } from './sleep/wake.ts'
 import { createDiskFloor, createFreeDiskProbe } from './storage/disk.ts'
 import { createStorageQuota } from './storage/quota.ts'
-import { toWatchdogSettings } from './watchdog/next-state.ts'
 import { createSteadyClock } from './watchdog/record.ts'
+import { toWatchdogSettings } from './watchdog/rules.ts'
 
 type AgentsSettings = Pick<
   Config,

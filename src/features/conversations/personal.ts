@@ -4,6 +4,7 @@ import type { Db } from '../../db/open.ts'
 import { bytesOf, inPages } from '../../db/pages.ts'
 import { type PersonalList, personalRows } from '../../db/personal-data.ts'
 import { inPagesOfAgents } from '../agents/registry/agents.ts'
+import { agentRevisions } from '../agents/revisions/tables.ts'
 import { agentCredentials } from './agent-messages/tables.ts'
 import { agentTests } from './agent-tests/tables.ts'
 import { agentToolSettings } from './agent-tools/tables.ts'
@@ -42,6 +43,11 @@ export const CONVERSATIONS_PERSONAL_DATA: readonly PersonalList[] = [
     of: agentTests.agentId,
     hide: ['sequence'],
     sizeBytes: bytesOf(agentTests.results),
+  }),
+  rowsOfAgents('configurationHistory', agentRevisions, {
+    of: agentRevisions.agentId,
+    hide: ['sealedSecrets'],
+    sizeBytes: bytesOf(agentRevisions.config, agentRevisions.instructions),
   }),
   rowsOfAgents('toolSettings', agentToolSettings, { of: agentToolSettings.agentId, hide: [] }),
   rowsOfAgents('mcpServers', agentMcpServers, { of: agentMcpServers.agentId, hide: ['sealedHeaders'] }),

@@ -112,6 +112,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   message_days: 'recalculated',
   agent_metrics: 'measured on the replaced agent',
   agent_metric_hours: 'measured on the replaced agent',
+  agent_revisions: 'history of the replaced agent',
   watchdogs: 'observed on the replaced agent',
   watchdog_events: 'observed on the replaced agent',
   watchdog_hours: 'observed on the replaced agent',

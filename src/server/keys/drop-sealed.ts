@@ -28,6 +28,7 @@ import { lockForKeys, withKeyDatabase } from './rotate-key.ts'
 const KINDS: Readonly<Record<SealedPlace, string>> = {
   agent_credentials: 'credentials of agents for services',
   agent_mcp_servers: 'headers and environments of MCP servers',
+  agent_revisions: 'secrets in the configuration history of agents',
   'agents:accessToken': 'platform tokens of agents (replaced)',
   'agents:gatewayToken': 'gateway tokens of agents (replaced)',
   'agents:secretConfig': 'channel tokens and provider keys of agents',
@@ -50,6 +51,7 @@ const KINDS: Readonly<Record<SealedPlace, string>> = {
 /** Columns that are set to null; other rows without a rule of their own are deleted. */
 const OPTIONAL: ReadonlySet<SealedPlace> = new Set([
   'agent_mcp_servers',
+  'agent_revisions',
   'agents:secretConfig',
   'identities:refreshToken',
   'installations:gatewayToken',

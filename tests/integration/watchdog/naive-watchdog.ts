@@ -1,13 +1,28 @@
-import type { WatchdogInput, WatchdogRules, WatchdogState } from '../../../src/features/agents/watchdog/next-state.ts'
+import type {
+  Rung,
+  WatchdogInput,
+  WatchdogRules,
+  WatchdogState,
+} from '../../../src/features/agents/watchdog/next-state.ts'
 
 /** The state both implementations must agree on after each event. */
-type Seen = { state: WatchdogState; attempts: number; reported: string; givesUp: boolean; wantsRepair: boolean }
+type Seen = {
+  state: WatchdogState
+  attempts: number
+  rung: Rung | null
+  rungs: string
+  reported: string
+  givesUp: boolean
+  wantsRepair: boolean
+}
 
 /** A thing that was noted; nothing is ever forgotten, and every question is answered by reading the diary from the start. */
 type Entry = { at: number; what: string; down?: boolean }
 
+const ALL = ['restart', 'configuration', 'image'] as const
+
 /** A naive watchdog that derives its state from a complete event log. It shares no code with `nextState`. */
-export function naiveWatchdog(rules: WatchdogRules) {
+export function naiveWatchdog(rules: Omit<WatchdogRules, 'rungs'>) {
   let diary: Entry[] = []
   let state: WatchdogState = 'stopped'
   let reported: string[] = []
@@ -27,7 +42,24 @@ export function naiveWatchdog(rules: WatchdogRules) {
     sinceCleared().filter(({ what }) => what === 'repair').length -
     sinceCleared().filter(({ what }) => what === 'repair taken back').length
   const crashesAt = (at: number) =>
-    sinceCleared().filter((entry) => entry.what === 'crash' && at - entry.at <= rules.crashLoopWindowMs).length
+    sinceCleared()
+      .slice(sinceCleared().findLastIndex(({ what }) => what === 'crashes forgotten') + 1)
+      .filter((entry) => entry.what === 'crash' && at - entry.at <= rules.crashLoopWindowMs).length
+  const isUsed = (rung: Rung) => sinceCleared().some(({ what }) => what === `used ${rung}`)
+  const retries = () => sinceCleared().filter(({ what }) => what === 'retry').length
+  /** The rung that is taken, or that was interrupted and not taken up since. */
+  const openRung = (): Rung | null => {
+    const last = diary.findLast(({ what }) => /^(took|closed)/.test(what))?.what.split(' ')[1]
+    return ALL.find((rung) => rung === last) ?? null
+  }
+  let available: readonly Rung[] = []
+  const nextRung = (): Rung | null => {
+    if (!rules.repairsItself) return null
+    const open = openRung()
+    if (open && state !== 'repairing') return open
+    if (!isUsed('restart') && attempts() < rules.maxRepairAttempts) return 'restart'
+    return available.find((rung) => !isUsed(rung)) ?? null
+  }
 
   /** Bad probes since the last good one, in this state; being misconfigured or slow for too long is as bad as two. */
   const isSure = () => {
@@ -37,8 +69,9 @@ export function naiveWatchdog(rules: WatchdogRules) {
     return bad >= 2 || entries.some(({ what }) => what === 'sure')
   }
   const loop = (at: number) => {
+    if (retries() === 0 || state !== 'repairing') say('crash_loop')
     go('crash_loop', at)
-    say('crash_loop')
+    diary.push({ at, what: 'closed' })
     if (rules.repairsItself) ended = true
   }
   const becomeDegraded = (at: number, entry: string) => {
@@ -47,7 +80,7 @@ export function naiveWatchdog(rules: WatchdogRules) {
       say('degraded')
     }
     diary.push({ at, what: entry })
-    if (isSure() && rules.repairsItself && attempts() >= rules.maxRepairAttempts) loop(at)
+    if (isSure() && rules.repairsItself && nextRung() === null) loop(at)
   }
 
   const countedSlowProbes = () => {
@@ -65,6 +98,7 @@ export function naiveWatchdog(rules: WatchdogRules) {
     if (state === 'starting' || state === 'degraded') {
       if (state === 'degraded') say('recovered')
       go('running', at)
+      diary.push({ at, what: 'closed' })
     } else if (state === 'running') {
       const healthySince = diary[lastIndex('became running')]?.at ?? at
       if (at >= healthySince + 600_000) diary.push({ at, what: 'cleared' })
@@ -80,11 +114,39 @@ export function naiveWatchdog(rules: WatchdogRules) {
   const crashed = (at: number, count: number) => {
     if (state === 'stopped' || state === 'crash_loop') return
     for (let times = 0; times < count; times++) diary.push({ at, what: 'crash' })
-    if (crashesAt(at) >= rules.crashLoopThreshold) return loop(at)
+    if (crashesAt(at) >= rules.crashLoopThreshold) return crashedTooOften(at)
     say('crash')
     if (state !== 'repairing') go('starting', at)
   }
-  const mayRepair = () => isSure() && rules.repairsItself && attempts() < rules.maxRepairAttempts
+  const crashedTooOften = (at: number) => {
+    const open = openRung()
+    diary.push({ at, what: 'used restart' })
+    if (state === 'repairing' && open) diary.push({ at, what: `used ${open}` })
+    if (nextRung() === null) return loop(at)
+    say('crash')
+    if (state === 'repairing') return
+    go('degraded', at)
+    diary.push({ at, what: 'sure' })
+  }
+  const mayRepair = () => isSure() && nextRung() !== null
+  const mayRetry = (at: number) => {
+    if (state !== 'crash_loop' || !rules.repairsItself) return false
+    const since = diary[lastIndex('became crash_loop')]?.at ?? 0
+    let pause = rules.retryAfterMs
+    for (let times = 0; times < retries(); times++) pause *= 2
+    return at - since >= Math.min(pause, Math.max(rules.retryAfterMs, 86_400_000))
+  }
+  const startFailed = (at: number) => {
+    if (state === 'crash_loop') return
+    diary = [{ at, what: 'used restart' }]
+    if (nextRung() === null) {
+      diary = []
+      return go('stopped', at)
+    }
+    go('degraded', at)
+    diary.push({ at, what: 'sure' })
+    say('degraded')
+  }
 
   const react = (event: WatchdogInput) => {
     const { at } = event
@@ -97,33 +159,51 @@ export function naiveWatchdog(rules: WatchdogRules) {
     if (event.type === 'crashed') crashed(at, event.count)
     if (event.type === 'misconfigured' && ['starting', 'running', 'degraded'].includes(state))
       becomeDegraded(at, 'sure')
+    if (event.type === 'start-failed') startFailed(at)
     if (event.type === 'repair-begun' && mayRepair()) {
-      diary.push({ at, what: 'repair' })
+      const rung = nextRung()
+      if (rung === 'restart') diary.push({ at, what: 'repair' })
+      else diary.push({ at, what: 'crashes forgotten' })
+      diary.push({ at, what: `took ${rung}` })
       go('repairing', at)
       say('repair_started')
     }
+    if (event.type === 'retry-begun' && mayRetry(at)) {
+      for (const what of ['retry', 'used restart', 'crashes forgotten', 'took restart']) diary.push({ at, what })
+      go('repairing', at)
+    }
     if (state !== 'repairing') return
+    const rung = openRung()
+    if (event.type === 'repair-ended' && rung !== 'restart') diary.push({ at, what: `used ${rung}` })
     if (event.type === 'repair-ended' && event.isRepaired) {
+      diary.push({ at, what: 'closed' })
       go('running', at)
       say('repaired')
     } else if (event.type === 'repair-ended') {
+      diary.push({ at, what: 'closed' })
       say('repair_failed')
-      if (attempts() >= rules.maxRepairAttempts) return loop(at)
+      if (nextRung() === null) return loop(at)
       go('degraded', at)
       diary.push({ at, what: 'bad' })
     } else if (event.type === 'repair-interrupted') {
-      diary.push({ at, what: 'repair taken back' })
+      if (rung === 'restart') {
+        if (!isUsed('restart')) diary.push({ at, what: 'repair taken back' })
+        diary.push({ at, what: 'closed' })
+      }
       go('degraded', at)
       diary.push({ at, what: 'bad' })
     }
   }
 
   return {
-    happen(event: WatchdogInput): Seen {
+    happen(event: WatchdogInput, rungs: readonly Rung[]): Seen {
+      available = rungs
       reported = []
       ended = false
       react(event)
-      return { state, attempts: attempts(), reported: reported.join(), givesUp: ended, wantsRepair: mayRepair() }
+      const used = ALL.filter(isUsed).join()
+      const seen = { state, attempts: attempts(), rung: openRung(), rungs: used }
+      return { ...seen, reported: reported.join(), givesUp: ended, wantsRepair: mayRepair() }
     },
   }
 }

@@ -6,9 +6,10 @@ import { write } from '../../../src/db/write.ts'
 import type { Notification } from '../../../src/features/accounts/notifications/schemas.ts'
 import { insertAgent } from '../../../src/features/agents/registry/agents.ts'
 import { agents } from '../../../src/features/agents/registry/tables.ts'
-import type { WatchdogSettings } from '../../../src/features/agents/watchdog/next-state.ts'
+import type { Rung } from '../../../src/features/agents/watchdog/next-state.ts'
 import { createSteadyClock } from '../../../src/features/agents/watchdog/record.ts'
 import { showWatchdog } from '../../../src/features/agents/watchdog/routes.ts'
+import type { WatchdogSettings } from '../../../src/features/agents/watchdog/rules.ts'
 import { watchdogs } from '../../../src/features/agents/watchdog/tables.ts'
 import { runWatchdog } from '../../../src/features/agents/watchdog/watch.ts'
 import { testPlatform } from '../../harness/platform.ts'
@@ -97,7 +98,7 @@ export async function openWatch(options: WatchOptions) {
         listeners.delete(listener)
       },
     }),
-    async repairAgent(id: string, signal: AbortSignal) {
+    async repairAgent(id: string, _rung: Rung, signal: AbortSignal) {
       repairs.push(id)
       mostAtOnce = Math.max(mostAtOnce, ++atOnce)
       try {

@@ -10,6 +10,7 @@ type SealedColumn = { table: string; column: string; row: readonly string[] }
 export const SEALED_COLUMNS: Readonly<Record<SealedPlace, SealedColumn>> = {
   agent_credentials: { table: 'agent_credentials', column: 'sealed_value', row: ['user_id', 'key'] },
   agent_mcp_servers: { table: 'agent_mcp_servers', column: 'sealed_headers', row: ['id'] },
+  agent_revisions: { table: 'agent_revisions', column: 'sealed_secrets', row: ['agent_id', 'number'] },
   'agents:accessToken': { table: 'agents', column: 'access_token', row: ['id'] },
   'agents:gatewayToken': { table: 'agents', column: 'gateway_token', row: ['id'] },
   'agents:secretConfig': { table: 'agents', column: 'secret_config', row: ['id'] },

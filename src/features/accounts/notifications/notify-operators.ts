@@ -172,13 +172,16 @@ const OPERATOR_TITLES: Readonly<Record<Notification['kind'], string>> = {
 }
 
 export function toOperatorText(notification: Notification): string {
-  const { agent, kind, status, attempt } = notification
+  const { agent, kind, status, attempt, change, logTail } = notification
   const title = agent ? `${OPERATOR_TITLES[kind]}: ${toOneLine(agent.name)} (${agent.id})` : OPERATOR_TITLES[kind]
-  return [title, status, `Trigger: ${kind}`, `Attempt count: ${attempt}`].join('\n')
+  const lines = [title, status, `Trigger: ${kind}`, `Attempt count: ${attempt}`]
+  if (change) lines.push(kind === 'crash_loop' ? `Last change: ${toOneLine(change)}` : `Change: ${toOneLine(change)}`)
+  if (logTail) lines.push('Last output:', logTail)
+  return lines.join('\n')
 }
 
 function toWebhookBody(notification: Notification): string {
-  const { id, kind, at, agent, status, attempt, exitCode, outOfMemory } = notification
+  const { id, kind, at, agent, status, attempt, exitCode, outOfMemory, rung, change, logTail } = notification
   const event: WatchdogEvent = {
     version: 1,
     type: `watchdog.${kind}`,
@@ -192,6 +195,9 @@ function toWebhookBody(notification: Notification): string {
       attempt,
       exitCode,
       outOfMemory,
+      rung: rung ?? null,
+      change: change ?? null,
+      logTail: logTail ?? null,
     },
   }
   return JSON.stringify(event)

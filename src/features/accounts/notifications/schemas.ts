@@ -198,6 +198,9 @@ export const Notification = z.object({
   attempt: z.number(),
   exitCode: z.number().nullable(),
   outOfMemory: z.boolean(),
+  rung: z.enum(['restart', 'configuration', 'image']).nullish(),
+  change: z.string().nullish(),
+  logTail: z.string().nullish(),
 })
 export type Notification = z.infer<typeof Notification>
 
@@ -207,6 +210,9 @@ export const WatchdogEvent = z.object({
   type: z.templateLiteral(['watchdog.', Notification.shape.kind]),
   timestamp: z.string(),
   data: Notification.pick({ id: true, status: true, attempt: true, exitCode: true, outOfMemory: true }).extend({
+    rung: z.enum(['restart', 'configuration', 'image']).nullable(),
+    change: z.string().nullable(),
+    logTail: z.string().nullable(),
     severity: z.enum(['info', 'warning', 'error', 'critical']),
     agentId: z.string().nullable(),
     agentName: z.string().nullable(),

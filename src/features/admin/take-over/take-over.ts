@@ -12,6 +12,7 @@ import { endRetiring, replaceTokens } from '../../agents/deployments/rotate-toke
 import { forgetInstallations } from '../../agents/installations/service.ts'
 import { changeSettings } from '../../agents/registry/config.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
+import { forgetRevisions } from '../../agents/revisions/record.ts'
 import { forgetOwnKeys } from '../../ai/own-keys/own-keys.ts'
 import type { Base } from '../../base.ts'
 import { forgetCredentials } from '../../conversations/agent-messages/agent-api.ts'
@@ -76,6 +77,8 @@ function takeOverAgent(tx: Tx, deps: Base, agent: AgentRow): void {
   endChannels(tx, agent.id)
   forgetWebhookChannel(tx, agent.id)
   const closed = changeSettings(deps, tx, agent, RESET_SETTINGS)
+  // The history holds the secrets that the other person may know.
+  forgetRevisions(tx, agent.id)
   replaceTokens(deps, tx, closed, { names: ['gateway', 'platform'], requestedBy: 'platform' })
   endRetiring(tx, agent.id)
 }

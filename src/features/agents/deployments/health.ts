@@ -195,7 +195,8 @@ export async function runRepair(
   return isVerified && isWanted()
 }
 
-async function isHealthyInTime(deps: RepairDeps, agent: AgentRow, isWanted: () => boolean, signal: AbortSignal) {
+/** Returns whether an agent that was started becomes healthy while it is wanted. @throws the signal's reason. */
+export async function isHealthyInTime(deps: RepairDeps, agent: AgentRow, isWanted: () => boolean, signal: AbortSignal) {
   try {
     const mendMs = agent.kind === 'openclaw' ? OPENCLAW_MEND_MS : 0
     const timeoutMs = deps.watchdog.restartWaitSeconds * 1000 + mendMs

@@ -24,6 +24,7 @@ import type { CheckModel, CheckTokens } from '../registry/checks.ts'
 import { changeSettings } from '../registry/config.ts'
 import { defaultSize, requireAgentQuotaFor, requirePlanOfAgent } from '../registry/limits.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
+import { recordRevision } from '../revisions/record.ts'
 import type { DeploymentRequest } from './schemas.ts'
 
 /** Below the 15 s that clients wait. */
@@ -143,7 +144,8 @@ function ensureAgent(
 ): void {
   const { plan: _plan, model: _model, aiProvider: _aiProvider, ...settings } = request.config
   const known = findAgent(tx, principal, request.agentId)
-  changeSettings(deps, tx, known ?? insertNamed(deps, tx, principal, request), settings)
+  const agent = changeSettings(deps, tx, known ?? insertNamed(deps, tx, principal, request), settings)
+  recordRevision(deps, tx, agent.id, { author: toRequester(principal) })
 }
 
 /** Inserts an agent with the id that the request names. */

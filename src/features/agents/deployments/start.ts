@@ -14,6 +14,7 @@ import type { OperationRow } from '../operations/tables.ts'
 import { recordContainerUse } from '../ownership/ownership.ts'
 import { findAgentRow } from '../registry/agents.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
+import { recordRevision } from '../revisions/record.ts'
 import { findVersion, type RepairDeps, waitForHealthy } from './health.ts'
 import { finishRotation } from './rotate-token.ts'
 import { type SpecDeps, toSpec } from './spec.ts'
@@ -170,6 +171,7 @@ export async function commit(
   const now = deps.clock.now()
   const isWanted = await write(deps.db, (tx) => {
     const agent = tx.update(agents).set(toSeen(inspection, version)).where(eq(agents.id, agentId)).returning().get()
+    recordRevision(deps, tx, agentId, { author: operation.requestedBy })
     endOperation(tx, operation, end, now)
     showDeployment(tx, agentId, { step: 'running', error: end.error, detail: null, finishedAt: now })
     if (agent?.status !== 'provisioning') return false

@@ -22,6 +22,7 @@ import {
 } from '../registry/limits.ts'
 import type { CreateAgentRequest, ProvisionRequest } from '../registry/schemas.ts'
 import type { AgentRow } from '../registry/tables.ts'
+import { recordRevision } from '../revisions/record.ts'
 
 /**
  * Creates an agent of `owner` without starting it, under the same conditions as a provisioned agent.
@@ -172,7 +173,9 @@ async function createForOwner(
     })
     note(tx, agent.id)
     requestOperation(deps, tx, agent.id, { kind: 'deploy', requestedBy: owner.id })
-    return changeSettings(deps, tx, agent, settings)
+    const created = changeSettings(deps, tx, agent, settings)
+    recordRevision(deps, tx, agent.id, { author: owner.id })
+    return created
   })
 }
 

@@ -12,6 +12,7 @@ import { agentSettings, changeSettings, hasProviderKey, hasToStayAwake } from '.
 import { requirePlanOfAgent } from '../registry/limits.ts'
 import type { ChangeAgentRequest, ConfigRequest, UpdateAgentRequest } from '../registry/schemas.ts'
 import { type AgentRow, agentLabels, agents } from '../registry/tables.ts'
+import { recordRevision } from '../revisions/record.ts'
 
 /** Changes plan, provider and settings like `applySettings`. Top-level fields override those in `config`. */
 export async function updateAgent(
@@ -92,6 +93,7 @@ async function applySettings(
   return write(deps.db, (tx) => {
     const before = getAgent(tx, principal, id)
     const after = changeSettings(deps, tx, before, request)
+    recordRevision(deps, tx, id, { author: toRequester(principal) })
     const isUp = before.status === 'running' || before.status === 'sleeping' || before.status === 'provisioning'
     const isWoken = before.status === 'sleeping' && hasToStayAwake(after)
     const isSame = toPrint(deps.sealer, before) === toPrint(deps.sealer, after)

@@ -61,7 +61,8 @@ function isTrusted(principal: Principal): boolean {
   return principal.kind === 'operator' || principal.user.isAdmin
 }
 
-function isAllowed({ repositories }: ImageRules, image: string): boolean {
+/** Returns whether every owner may choose an image. */
+export function isAllowed({ repositories }: ImageRules, image: string): boolean {
   return repositories.has(toRepository(image))
 }
 

@@ -17,6 +17,7 @@ import { countAgents, getAgent, insertAgent } from '../registry/agents.ts'
 import { changeSettings, type SettingsChange } from '../registry/config.ts'
 import { requireProvisioning } from '../registry/limits.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
+import { recordRevision } from '../revisions/record.ts'
 import type { ProvisionOrder } from './schemas.ts'
 
 export type OrderDeps = ProvisionDeps & { rules: { adminEmails: readonly string[] } }
@@ -103,6 +104,7 @@ function insertOrdered(
     })
     note(tx, agent.id)
     changeSettings(deps, tx, agent, toSettings(tenant, order))
+    recordRevision(deps, tx, agent.id, { author: toRequester(principal) })
     const wanted = { kind: 'deploy', requestedBy: toRequester(principal) } as const
     return { id: agent.id, operation: requestOperation(deps, tx, agent.id, wanted) }
   })

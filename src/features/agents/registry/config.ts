@@ -15,6 +15,10 @@ import { type AgentRow, agents } from './tables.ts'
 
 const StoredSecrets = SecretSettings.partial()
 type Secrets = z.infer<typeof StoredSecrets>
+
+/** All settings of an agent, with its secrets in plain text. */
+export type AgentSettings = Pick<AgentRow, 'model' | 'aiProvider' | 'plan'> & { plain: PlainSettings; secrets: Secrets }
+
 /** A change of settings: null removes one, undefined keeps it. */
 export type SettingsChange = Omit<z.infer<typeof ChosenSettings>, 'aiProvider'> &
   Pick<PlainSettings, 'subscriptionId' | 'email'> & { aiProvider?: string | undefined }
@@ -136,11 +140,33 @@ export function changeSettings(
   const before = openSecrets(deps.sealer, agent)
   const secrets: Record<string, unknown> = { ...before }
   for (const name of SECRET_NAMES) if (!isShown(name, change, before)) assign(secrets, name, change[name])
-  const isAnySet = Object.keys(secrets).length > 0
-  const changed = {
+  return writeSettings(deps, tx, agent, {
     model: change.model ?? agent.model,
     aiProvider: change.aiProvider ?? agent.aiProvider,
     plan: change.plan ?? agent.plan,
+    plain,
+    secrets,
+  })
+}
+
+/** Returns all settings of an agent. */
+export function readSettings(sealer: Sealer, agent: AgentRow): AgentSettings {
+  const { model, aiProvider, plan } = agent
+  return { model, aiProvider, plan, plain: readPlain(agent), secrets: openSecrets(sealer, agent) }
+}
+
+/** Replaces all settings of an agent. */
+export function writeSettings(
+  deps: { clock: Clock; sealer: Sealer },
+  tx: Tx,
+  agent: AgentRow,
+  { model, aiProvider, plan, plain, secrets }: AgentSettings,
+): AgentRow {
+  const isAnySet = Object.keys(secrets).length > 0
+  const changed = {
+    model,
+    aiProvider,
+    plan,
     config: JSON.stringify(plain),
     secretConfig: isAnySet ? deps.sealer.seal(JSON.stringify(secrets), purposeOf(agent.id)) : null,
     updatedAt: deps.clock.now(),

@@ -10,9 +10,10 @@ import type { Db } from '../../../db/open.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import type { Base } from '../../base.ts'
-import { type RepairDeps, repairAgent } from '../deployments/health.ts'
 import type { AgentLocks } from '../operations/operations.ts'
 import { findAgentRow } from '../registry/agents.ts'
+import { type LadderDeps, takeRung } from './ladder.ts'
+import type { Rung } from './next-state.ts'
 import { END_JOB } from './record.ts'
 import { hostFaults, watchdogEvents, watchdogHours, watchdogs } from './tables.ts'
 import { isOldHour } from './uptime.ts'
@@ -24,8 +25,8 @@ const KEPT_DAYS = 30
 const KEPT_EVENTS = 500
 
 /** Runs the watchdog while the platform runs; restarts after a failure. */
-export function watchdogJob(deps: Omit<WatchDeps, 'repairAgent'> & RepairDeps): RepeatingJob {
-  const repair = (agentId: string, signal: AbortSignal) => repairAgent(deps, agentId, signal)
+export function watchdogJob(deps: Omit<WatchDeps, 'repairAgent'> & LadderDeps): RepeatingJob {
+  const repair = (agentId: string, rung: Rung, signal: AbortSignal) => takeRung(deps, agentId, rung, signal)
   return {
     name: 'watchdog',
     everyMs: SECOND_MS,

@@ -11,7 +11,9 @@ const RULES: WatchdogRules = {
   maxRepairAttempts: 2,
   crashLoopWindowMs: 5 * MINUTE,
   crashLoopThreshold: 3,
+  retryAfterMs: 60 * MINUTE,
   repairsItself: true,
+  rungs: [],
 }
 
 type Step = WatchdogInput extends infer Event ? (Event extends { at: number } ? Omit<Event, 'at'> : never) : never
@@ -215,5 +217,69 @@ describe('crashes', () => {
       state: 'stopped',
       told: [],
     })
+  })
+})
+
+describe('the repair ladder', () => {
+  const rules: WatchdogRules = { ...RULES, rungs: ['configuration', 'image'] }
+  const failing: [number, Step][] = [...RUNNING, [10, slow], [11, slow]]
+  /** A repair that fails, and the failed probe after it. */
+  const fails = (second: number): [number, Step][] => [
+    [second, begun],
+    [second + 1, unrepaired],
+    [second + 2, slow],
+  ]
+
+  test('restarts, goes back to the last healthy configuration, then to the last healthy image, then gives up', () => {
+    const rungs = [20, 30, 40, 50].map((second, index, seconds) => {
+      const before = seconds.slice(0, index).flatMap(fails)
+      return play([...failing, ...before, [second, begun]], rules).watch.rung
+    })
+    expect(rungs).toEqual(['restart', 'restart', 'configuration', 'image'])
+    const all = [20, 30, 40, 50].flatMap(fails)
+    expect(play([...failing, ...all], rules)).toMatchObject({ state: 'crash_loop', hasGivenUp: true })
+    expect(play([...failing, ...all], rules).told.at(-1)).toBe('crash_loop')
+  })
+
+  test('goes back at once when the agent crashed as often as a crash loop', () => {
+    const crashed = play(CRASH_LOOP, rules)
+    expect(crashed).toMatchObject({ state: 'degraded', wantsRepair: true, hasGivenUp: false })
+    expect(play([...CRASH_LOOP, [31, begun]], rules).watch).toMatchObject({ rung: 'configuration', crashes: [] })
+  })
+
+  test('takes no return twice, until ten healthy minutes', () => {
+    const back: [number, Step][] = [...CRASH_LOOP, [31, begun], [32, repaired]]
+    const again = (second: number) => [...back, ...[1, 2, 3].map((more): [number, Step] => [second + more, crash])]
+    expect(play([...again(40), [44, begun]], rules).watch.rung).toBe('image')
+    expect(play([...back, [700, ok], [701, crash], [702, crash], [703, crash], [704, begun]], rules).watch.rung).toBe(
+      'configuration',
+    )
+  })
+
+  test('takes an interrupted return up again', () => {
+    const interrupted: [number, Step][] = [...CRASH_LOOP, [31, begun], [32, { type: 'repair-interrupted' }], [33, slow]]
+    expect(play([...interrupted, [34, begun]], rules).watch).toMatchObject({
+      state: 'repairing',
+      rung: 'configuration',
+    })
+  })
+
+  test('goes on with the returns when a deployment failed, and is stopped without any', () => {
+    const failed: [number, Step][] = [...RUNNING, [5, { type: 'start-failed' }]]
+    expect(play([...failed, [6, begun]], rules).watch.rung).toBe('configuration')
+    expect(play(failed, RULES)).toMatchObject({ state: 'stopped', told: [] })
+  })
+
+  test('gives up for an hour, then for twice as long after each retry that fails', () => {
+    const retry = { type: 'retry-begun' } as const
+    const later = (hours: number) => 30 + hours * 3600
+    expect(play([...CRASH_LOOP, [later(1) - 1, retry]]).state).toBe('crash_loop')
+    const tried: [number, Step][] = [...CRASH_LOOP, [later(1), retry], [later(1) + 1, unrepaired]]
+    expect(play(tried)).toMatchObject({ state: 'crash_loop', hasGivenUp: true })
+    expect(play(tried).told.slice(-2)).toEqual(['crash_loop', 'repair_failed'])
+    expect(play([...tried, [later(3), retry]]).state).toBe('crash_loop')
+    expect(play([...tried, [later(3) + 1, retry]]).state).toBe('repairing')
+    expect(play([...tried, [later(3) + 1, retry], [later(3) + 2, repaired]]).state).toBe('running')
+    expect(play([...CRASH_LOOP, [later(1), retry]], { ...RULES, repairsItself: false }).state).toBe('crash_loop')
   })
 })

@@ -1,5 +1,3 @@
-import type { Config } from '../../../core/config.ts'
-
 /** States of the watchdog. */
 export const WATCHDOG_STATES = [
   'stopped',
@@ -13,11 +11,20 @@ export const WATCHDOG_STATES = [
 export type WatchdogState = (typeof WATCHDOG_STATES)[number]
 
 /**
+ * Rungs of the repair ladder: restart the agent, go back to the last configuration that was healthy, go back to the
+ * last image that was healthy.
+ */
+export const RUNGS = ['restart', 'configuration', 'image'] as const
+export type Rung = (typeof RUNGS)[number]
+/** Rungs that go back to something; an agent has them when it differs from its last healthy revision. */
+export type ReturnRung = Exclude<Rung, 'restart'>
+
+/**
  * The watchdog's state of one agent; times in milliseconds. `failures` counts consecutive failed probes; while
  * starting only
- * those after the grace period, at most one per check interval (`countedAt`). `attempts` counts repairs and `crashes`
- * holds
- * crash times since the last ten healthy minutes.
+ * those after the grace period, at most one per check interval (`countedAt`). `attempts` counts restarts, `rungs` holds
+ * the rungs that were used up and `crashes` the crash times since the last ten healthy minutes; `retries` counts the
+ * retries of an agent that was given up. `rung` is taken, or was interrupted.
  */
 export type Watch = {
   state: WatchdogState
@@ -26,6 +33,9 @@ export type Watch = {
   failures: number
   countedAt: number | null
   attempts: number
+  rungs: readonly Rung[]
+  rung: Rung | null
+  retries: number
   crashes: readonly number[]
 }
 
@@ -40,12 +50,15 @@ export type WatchdogInput = { at: number } & (
   | { type: 'probed'; isHealthy: false; isDown: boolean }
   | { type: 'crashed'; count: number }
   | { type: 'misconfigured' }
+  /** A deployment ended without a healthy agent. */
+  | { type: 'start-failed' }
+  | { type: 'retry-begun' }
   | { type: 'repair-begun' }
   | { type: 'repair-ended'; isRepaired: boolean }
   | { type: 'repair-interrupted' }
 )
 
-/** Limits of the watchdog. Without `repairsItself` it only notifies. */
+/** Limits of the watchdog. Without `repairsItself` it only notifies. `rungs` are the returns that the agent has now. */
 export type WatchdogRules = {
   startPeriodMs: number
   checkMs: number
@@ -53,7 +66,9 @@ export type WatchdogRules = {
   maxRepairAttempts: number
   crashLoopWindowMs: number
   crashLoopThreshold: number
+  retryAfterMs: number
   repairsItself: boolean
+  rungs: readonly ReturnRung[]
 }
 
 /** Transitions that people are notified of. */
@@ -73,10 +88,13 @@ export type Transition = { watch: Watch; notices: WatchdogNotice[]; givesUp: boo
 export const CONFIRMED_FAILURES = 2
 /** Healthy time after which repairs and crashes are forgotten. */
 const CLEAR_AFTER_MS = 10 * 60_000
+/** Longest pause between two retries of an agent that was given up. */
+const MAX_RETRY_MS = 24 * 3_600_000
 
 /** Returns the initial state. */
 export function newWatch(at: number): Watch {
-  return { state: 'stopped', since: at, healthySince: null, failures: 0, countedAt: null, attempts: 0, crashes: [] }
+  const untried = { attempts: 0, rungs: [], rung: null, retries: 0, crashes: [] }
+  return { state: 'stopped', since: at, healthySince: null, failures: 0, countedAt: null, ...untried }
 }
 
 /** Returns the state of `watch` after `event`. Pure. */
@@ -94,21 +112,69 @@ export function nextState(watch: Watch, event: WatchdogInput, rules: WatchdogRul
       return afterCrash(watch, event, rules)
     case 'misconfigured':
       return isWatched(watch) ? degrade(watch, event.at, CONFIRMED_FAILURES, rules) : withoutNotice(watch)
+    case 'start-failed':
+      return afterFailedStart(watch, event.at, rules)
     case 'repair-begun':
-      if (!wantsRepair(watch, rules)) return withoutNotice(watch)
-      return withNotice({ ...enter(watch, 'repairing', event.at), attempts: watch.attempts + 1 }, 'repair_started')
+      return wantsRepair(watch, rules) ? beginRepair(watch, event.at, rules) : withoutNotice(watch)
+    case 'retry-begun':
+      return wantsRetry(watch, event.at, rules) ? beginRetry(watch, event.at) : withoutNotice(watch)
     case 'repair-ended':
       return watch.state === 'repairing' ? afterRepair(watch, event, rules) : withoutNotice(watch)
     case 'repair-interrupted':
-      // A repair that the platform or the user interrupted is no failed attempt.
-      if (watch.state !== 'repairing') return withoutNotice(watch)
-      return withoutNotice({ ...enter(watch, 'degraded', event.at, 1), attempts: watch.attempts - 1 })
+      return watch.state === 'repairing' ? afterInterruption(watch, event.at) : withoutNotice(watch)
   }
 }
 
 /** Returns whether the agent needs a repair; the caller limits concurrent repairs. */
 export function wantsRepair(watch: Watch, rules: WatchdogRules): boolean {
-  return isConfirmed(watch) && rules.repairsItself && watch.attempts < rules.maxRepairAttempts
+  return isConfirmed(watch) && nextRung(watch, rules) !== null
+}
+
+/** Returns whether an agent that was given up is due for another start. */
+export function wantsRetry(watch: Watch, at: number, rules: Pick<WatchdogRules, 'repairsItself' | 'retryAfterMs'>) {
+  return watch.state === 'crash_loop' && rules.repairsItself && at >= retryAt(watch, rules)
+}
+
+/** Returns when an agent that was given up is started again; the pause doubles with each retry, up to a day. */
+export function retryAt({ since, retries }: Watch, { retryAfterMs }: Pick<WatchdogRules, 'retryAfterMs'>): number {
+  return since + Math.min(retryAfterMs * 2 ** retries, Math.max(retryAfterMs, MAX_RETRY_MS))
+}
+
+/** Returns the rung that the next repair takes; null when all were used up. */
+export function nextRung(watch: Watch, rules: WatchdogRules): Rung | null {
+  if (!rules.repairsItself) return null
+  if (watch.rung !== null && watch.state !== 'repairing') return watch.rung
+  if (watch.attempts < rules.maxRepairAttempts && !watch.rungs.includes('restart')) return 'restart'
+  return rules.rungs.find((rung) => !watch.rungs.includes(rung)) ?? null
+}
+
+function beginRepair(watch: Watch, at: number, rules: WatchdogRules): Transition {
+  const rung = nextRung(watch, rules)
+  const repairing = { ...enter(watch, 'repairing', at), rung }
+  if (rung === 'restart') return withNotice({ ...repairing, attempts: watch.attempts + 1 }, 'repair_started')
+  // Crashes of what the rung replaces say nothing about what comes after it.
+  return withNotice({ ...repairing, crashes: [] }, 'repair_started')
+}
+
+/** One start, without the rungs that have failed already. */
+function beginRetry(watch: Watch, at: number): Transition {
+  const tried = { retries: watch.retries + 1, rungs: withRung(watch.rungs, 'restart'), crashes: [] }
+  return withoutNotice({ ...enter(watch, 'repairing', at), ...tried, rung: 'restart' })
+}
+
+/** A start that failed took the place of the restarts: the ladder goes on with its next rung. */
+function afterFailedStart(watch: Watch, at: number, rules: WatchdogRules): Transition {
+  if (watch.state === 'crash_loop') return withoutNotice(watch)
+  const failed: Watch = { ...newWatch(at), state: 'degraded', failures: CONFIRMED_FAILURES, rungs: ['restart'] }
+  return nextRung(failed, rules) === null ? withoutNotice(newWatch(at)) : withNotice(failed, 'degraded')
+}
+
+function afterInterruption(watch: Watch, at: number): Transition {
+  // A repair that the platform or the user interrupted is no failed attempt; a return is taken up again.
+  const isCounted = watch.rung === 'restart' && !watch.rungs.includes('restart')
+  const attempts = watch.attempts - Number(isCounted)
+  const rung = watch.rung === 'restart' ? null : watch.rung
+  return withoutNotice({ ...enter(watch, 'degraded', at, 1), attempts, rung })
 }
 
 function isConfirmed(watch: Watch): boolean {
@@ -122,13 +188,15 @@ function isWatched({ state }: Watch): boolean {
 function afterSuccess(watch: Watch, at: number): Transition {
   if (!isWatched(watch)) return withoutNotice(watch)
   if (watch.state !== 'running') {
-    const healthy = { ...enter(watch, 'running', at), healthySince: at }
+    const healthy = { ...enter(watch, 'running', at), healthySince: at, rung: null }
     return watch.state === 'degraded' ? withNotice(healthy, 'recovered') : withoutNotice(healthy)
   }
   const healthySince = watch.healthySince ?? at
   const isCleared = at - healthySince >= CLEAR_AFTER_MS
-  return withoutNotice({ ...watch, healthySince, ...(isCleared && { attempts: 0, crashes: [] }) })
+  return withoutNotice({ ...watch, healthySince, ...(isCleared && UNTRIED) })
 }
+
+const UNTRIED = { attempts: 0, rungs: [], retries: 0, crashes: [] } as const
 
 function afterFailure(watch: Watch, { at, isDown }: { at: number; isDown: boolean }, rules: WatchdogRules): Transition {
   if (watch.state === 'running') return degrade(watch, at, 1, rules)
@@ -150,9 +218,19 @@ function afterCrash(watch: Watch, { at, count }: { at: number; count: number }, 
     return withoutNotice(watch)
   const recent = watch.crashes.filter((time) => at - time <= rules.crashLoopWindowMs)
   const crashes = [...recent, ...Array<number>(count).fill(at)]
-  if (crashes.length >= rules.crashLoopThreshold) return giveUp({ ...watch, crashes }, at, [], rules)
+  if (crashes.length >= rules.crashLoopThreshold) return afterCrashLoop({ ...watch, crashes }, at, rules)
   if (watch.state === 'repairing') return withNotice({ ...watch, crashes }, 'crash')
   return withNotice({ ...enter(watch, 'starting', at), crashes }, 'crash')
+}
+
+/** The runtime has restarted the agent often enough: only a return may help now. */
+function afterCrashLoop(watch: Watch, at: number, rules: WatchdogRules): Transition {
+  const underWay = watch.state === 'repairing' && watch.rung !== null ? [watch.rung] : []
+  const climbing = { ...watch, rungs: withRung(watch.rungs, 'restart', ...underWay) }
+  if (nextRung(climbing, rules) === null) return giveUp(climbing, at, [], rules)
+  // The repair under way ends by itself, and fails or not.
+  if (watch.state === 'repairing') return withNotice(climbing, 'crash')
+  return withNotice(enter(climbing, 'degraded', at, CONFIRMED_FAILURES), 'crash')
 }
 
 function afterRepair(
@@ -160,9 +238,17 @@ function afterRepair(
   { at, isRepaired }: { at: number; isRepaired: boolean },
   rules: WatchdogRules,
 ): Transition {
-  if (isRepaired) return withNotice({ ...enter(watch, 'running', at), healthySince: at }, 'repaired')
-  if (watch.attempts >= rules.maxRepairAttempts) return giveUp(watch, at, ['repair_failed'], rules)
-  return withNotice(enter(watch, 'degraded', at, 1), 'repair_failed')
+  const { rung } = watch
+  const isReturn = rung === 'configuration' || rung === 'image'
+  const tried = { ...watch, rung: null, rungs: isReturn ? withRung(watch.rungs, rung) : watch.rungs }
+  if (isRepaired) return withNotice({ ...enter(tried, 'running', at), healthySince: at }, 'repaired')
+  const failed = enter(tried, 'degraded', at, 1)
+  if (nextRung(failed, rules) === null) return giveUp(tried, at, ['repair_failed'], rules)
+  return withNotice(failed, 'repair_failed')
+}
+
+function withRung(rungs: readonly Rung[], ...added: readonly Rung[]): readonly Rung[] {
+  return RUNGS.filter((rung) => rungs.includes(rung) || added.includes(rung))
 }
 
 function degrade(watch: Watch, at: number, failures: number, rules: WatchdogRules): Transition {
@@ -170,12 +256,15 @@ function degrade(watch: Watch, at: number, failures: number, rules: WatchdogRule
   const degraded = isNew ? enter(watch, 'degraded', at, failures) : { ...watch, failures }
   const notices: WatchdogNotice[] = isNew ? ['degraded'] : []
   // Repairs without a lasting effect count as failed.
-  const isExhausted = isConfirmed(degraded) && rules.repairsItself && watch.attempts >= rules.maxRepairAttempts
+  const isExhausted = isConfirmed(degraded) && rules.repairsItself && nextRung(degraded, rules) === null
   return isExhausted ? giveUp(degraded, at, notices, rules) : { watch: degraded, notices, givesUp: false }
 }
 
 function giveUp(watch: Watch, at: number, notices: WatchdogNotice[], rules: WatchdogRules): Transition {
-  return { watch: enter(watch, 'crash_loop', at), notices: [...notices, 'crash_loop'], givesUp: rules.repairsItself }
+  const given = { ...enter(watch, 'crash_loop', at), rung: null }
+  // A retry that failed is no news.
+  const isNews = watch.retries === 0 || watch.state !== 'repairing'
+  return { watch: given, notices: isNews ? [...notices, 'crash_loop'] : notices, givesUp: rules.repairsItself }
 }
 
 function enter(watch: Watch, state: WatchdogState, at: number, failures = 0): Watch {
@@ -188,22 +277,4 @@ function withoutNotice(watch: Watch): Transition {
 
 function withNotice(watch: Watch, notice: WatchdogNotice): Transition {
   return { watch, notices: [notice], givesUp: false }
-}
-
-/** The watchdog's limits in milliseconds, without the start period, which depends on the image. */
-export type WatchdogSettings = Omit<WatchdogRules, 'startPeriodMs'> & { degradedCheckMs: number }
-
-/** An interval of zero would loop without pause. */
-const MIN_CHECK_SECONDS = 0.05
-
-export function toWatchdogSettings(config: Config['watchdog']): WatchdogSettings {
-  return {
-    checkMs: 1000 * Math.max(MIN_CHECK_SECONDS, config.checkSeconds),
-    degradedCheckMs: 1000 * Math.max(MIN_CHECK_SECONDS, config.degradedCheckSeconds),
-    startupFailureThreshold: config.startupFailureThreshold,
-    maxRepairAttempts: config.maxRepairAttempts,
-    crashLoopWindowMs: 1000 * config.crashLoopWindowSeconds,
-    crashLoopThreshold: config.crashLoopThreshold,
-    repairsItself: config.repairsItself,
-  }
 }

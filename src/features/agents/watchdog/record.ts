@@ -6,19 +6,24 @@ import type { Notification } from '../../accounts/notifications/schemas.ts'
 import type { OwnerNotice, SendNotice } from '../../accounts/notifications/send-notice.ts'
 import type { Base } from '../../base.ts'
 import { markFailed } from '../deployments/start.ts'
+import { searchLines } from '../logs/store.ts'
 import { markDown, markUp } from '../registry/status.ts'
-import type { AgentRow } from '../registry/tables.ts'
+import { type AgentRow, agents } from '../registry/tables.ts'
+import { markRevisionHealthy } from '../revisions/record.ts'
+import { describeLastChange, describeReturn, listReturnRungs } from './ladder.ts'
 import {
   CONFIRMED_FAILURES,
   newWatch,
   nextState,
+  type Rung,
   type Transition,
   type WatchdogInput,
   type WatchdogNotice,
   type WatchdogRules,
-  type WatchdogSettings,
   type WatchdogState,
 } from './next-state.ts'
+import { describeNotice, giveUpReason, toOwnerText } from './notices.ts'
+import { rulesOf, type WatchdogSettings } from './rules.ts'
 import { type WatchdogEventRow, type WatchdogRow, watchdogEvents, watchdogs } from './tables.ts'
 import { addUptime, toUptimeSpan, type UptimeSpan } from './uptime.ts'
 
@@ -29,9 +34,6 @@ export type RecordDeps = Base & {
   sendNotice: SendNotice
   watchdogSettings: WatchdogSettings
 }
-
-/** Time after its start in which an agent need not respond: the start period of its image. */
-const START_PERIOD_MS: Readonly<Record<AgentRow['kind'], number>> = { stead: 20_000, openclaw: 60_000 }
 
 /** Results of a check besides events; undefined changes nothing. */
 export type Findings = Partial<Pick<WatchdogRow, 'processStartedAt' | 'processRestarts' | 'exitCode' | 'outOfMemory'>>
@@ -55,13 +57,14 @@ export function recordEvents(
   findings: Findings = {},
 ): WatchdogState {
   const now = deps.steady.now().getTime()
-  const rules = { ...deps.watchdogSettings, startPeriodMs: START_PERIOD_MS[agent.kind] }
+  const rules = rulesFor(deps, tx, agent, events)
   let row: WatchdogRow = { ...countUptime(deps, tx, findWatchdog(tx, agent.id, now), now), ...findings }
   let hasDegraded = false
   for (const event of events) {
     const before = row
     const transition = nextState(before, event, rules)
     row = { ...before, ...transition.watch, ...probeOf(event, before) }
+    if (event.type === 'start-failed' && row.state === 'degraded') row = { ...row, ...watchFailed(deps, tx, agent) }
     if (event.type === 'started') row = { ...row, ...NO_PROCESS, agentStartedAt: agent.startedAt?.getTime() ?? null }
     // After a repair the process is new and has not been inspected yet.
     if (before.state === 'repairing' && row.state !== 'repairing')
@@ -74,6 +77,7 @@ export function recordEvents(
     hasDegraded ||= transition.notices.includes('degraded')
   }
   showDownState(deps, tx, row)
+  noteHealthy(deps, tx, agent, row, now)
   const nextCheckAt = now + checkPauseMs(row.state, deps.watchdogSettings)
   tx.insert(watchdogs)
     .values({ ...row, nextCheckAt })
@@ -81,6 +85,36 @@ export function recordEvents(
     .run()
   if (hasDegraded) checkOthersSoon(deps, tx, now)
   return row.state
+}
+
+/** Events that start no repair. */
+const FINE: ReadonlySet<WatchdogInput['type']> = new Set(['started', 'stopped', 'slept'])
+
+/** Returns the limits of an agent; the returns that it has matter only when something fails. */
+function rulesFor(deps: RecordDeps, tx: Tx, agent: AgentRow, events: readonly WatchdogInput[]): WatchdogRules {
+  const isFine = events.every((event) => FINE.has(event.type) || (event.type === 'probed' && event.isHealthy))
+  return rulesOf(deps.watchdogSettings, agent, isFine ? [] : listReturnRungs(deps, tx, agent))
+}
+
+/** Lets the watchdog repair an agent whose deployment failed: it is to run, and is down. */
+function watchFailed({ clock }: RecordDeps, tx: Tx, { id, startedAt }: AgentRow): Partial<WatchdogRow> {
+  const isFailed = and(eq(agents.id, id), eq(agents.status, 'error'))
+  tx.update(agents).set({ status: 'running', downAt: clock.now() }).where(isFailed).run()
+  return { ...NO_PROCESS, agentStartedAt: startedAt?.getTime() ?? null }
+}
+
+/** Starts the repair of an agent that was given up; the agent is to run again. */
+export function recordRetry(deps: RecordDeps, tx: Tx, agent: AgentRow): WatchdogState {
+  const isGivenUp = and(eq(agents.id, agent.id), eq(agents.status, 'error'))
+  tx.update(agents).set({ status: 'running', downAt: deps.clock.now() }).where(isGivenUp).run()
+  return recordEvents(deps, tx, agent, [{ type: 'retry-begun', at: deps.steady.now().getTime() }])
+}
+
+/** Marks the configuration of an agent that has run for long enough as one to go back to. */
+function noteHealthy(deps: RecordDeps, tx: Tx, agent: AgentRow, { state, healthySince }: WatchdogRow, now: number) {
+  const { healthyAfterMs } = deps.watchdogSettings
+  if (state !== 'running' || healthySince === null || now - healthySince < healthyAfterMs) return
+  markRevisionHealthy(deps, tx, agent, healthyAfterMs)
 }
 
 /** Marks a hanging agent as down for its owner once the failure is confirmed. */
@@ -150,13 +184,43 @@ function record(
     const id = newId('wdg')
     const at = deps.clock.now()
     const { state, attempts: attempt, exitCode, outOfMemory } = row
-    tx.insert(watchdogEvents).values({ id, agentId: agent.id, kind, state, attempt, exitCode, outOfMemory, at }).run()
+    const explained = explain(deps, tx, agent, kind, kind === 'degraded' ? null : (row.rung ?? before.rung))
+    tx.insert(watchdogEvents)
+      .values({ id, agentId: agent.id, kind, state, attempt, exitCode, outOfMemory, at, ...explained })
+      .run()
     const notice = notices.find((one) => one === kind)
     if (!notice) continue
-    const notification = describeNotice({ id, at, notice, agent, row, rules: deps.watchdogSettings })
+    const notification = describeNotice({ id, at, notice, agent, row, rules: deps.watchdogSettings, ...explained })
     deps.notify(tx, notification)
-    notifyOwner(deps, tx, agent, notice, notification.status)
+    notifyOwner(deps, tx, agent, notice, toOwnerText(notification))
   }
+}
+
+type Explanation = Pick<WatchdogEventRow, 'rung' | 'detail' | 'logTail'>
+
+/** Returns what a repair changes, and for a failure the change before it and the last output. */
+function explain(
+  deps: RecordDeps,
+  tx: Tx,
+  agent: AgentRow,
+  kind: WatchdogEventRow['kind'],
+  rung: Rung | null,
+): Explanation {
+  if (kind === 'crash_loop') {
+    return { rung: null, detail: describeLastChange(deps, tx, agent.id), logTail: readOutput(tx, agent.id) }
+  }
+  const isRepair = kind === 'repair_started' || kind === 'repaired' || kind === 'repair_failed'
+  if (!isRepair || rung === null) return { rung: null, detail: null, logTail: null }
+  const detail = kind === 'repair_started' ? describeReturn(deps, tx, agent, rung) : null
+  return { rung, detail, logTail: null }
+}
+
+const OUTPUT_LINES = 10
+
+/** Returns the last output of an agent; null without any. */
+function readOutput(tx: Tx, agentId: string): string | null {
+  const lines = searchLines(tx, agentId, { limit: OUTPUT_LINES })
+  return lines.length === 0 ? null : lines.map(({ text }) => text).join('\n')
 }
 
 /** Notifies the owner of important transitions, and operators of all transitions. */
@@ -207,52 +271,6 @@ function withoutFuture(row: WatchdogRow, now: number): WatchdogRow {
 
 /** The job that stops an agent after the watchdog gave up. */
 export const END_JOB = 'watchdog.end'
-
-type Counts = Pick<WatchdogRow, 'attempts' | 'crashes' | 'exitCode' | 'outOfMemory'>
-type Limits = Pick<WatchdogRules, 'crashLoopWindowMs' | 'crashLoopThreshold' | 'maxRepairAttempts'>
-type Notice = { id: string; at: Date; notice: WatchdogNotice; agent: AgentRow; row: WatchdogRow; rules: Limits }
-
-/** Builds the notification of a transition; `id` prevents duplicates. */
-function describeNotice({ id, at, notice, agent, row, rules }: Notice): Notification {
-  return {
-    id,
-    kind: notice,
-    at: at.toISOString(),
-    agent: { id: agent.id, name: agent.name },
-    status: STATUS[notice](row, rules),
-    attempt: row.attempts,
-    exitCode: row.exitCode,
-    outOfMemory: row.outOfMemory,
-  }
-}
-
-/** Returns why the watchdog gave up, for the owner. */
-function giveUpReason(row: Counts, rules: Limits): string {
-  return `${STATUS.crash_loop(row, rules)}. Start, restart or repair it to try again`
-}
-
-const STATUS: Readonly<Record<WatchdogNotice, (row: Counts, rules: Limits) => string>> = {
-  degraded: (row) => `The agent does not answer its health check${ending(row)}`,
-  recovered: () => 'The agent answers its health check again',
-  crash: (row) => `The agent crashed${ending(row)}`,
-  crash_loop: (row, rules) =>
-    row.crashes.length >= rules.crashLoopThreshold
-      ? `The agent crashed ${row.crashes.length} times within ${toText(rules.crashLoopWindowMs)}${ending(row)}`
-      : `The agent is not healthy after ${row.attempts} repairs${ending(row)}`,
-  repair_started: (_row, rules) => `The agent is being repaired, at most ${rules.maxRepairAttempts} times`,
-  repaired: () => 'The agent was repaired and answers its health check',
-  repair_failed: (row) => `The agent was repaired and still does not answer${ending(row)}`,
-}
-
-function ending({ exitCode, outOfMemory }: Counts): string {
-  if (outOfMemory) return ' (its memory limit ended it)'
-  if (exitCode === 78) return ' (exit code 78: bad configuration)'
-  return exitCode === null ? '' : ` (exit code ${exitCode})`
-}
-
-function toText(ms: number): string {
-  return ms >= 60_000 && ms % 60_000 === 0 ? `${ms / 60_000} min` : `${ms / 1000} s`
-}
 
 /** Creates a monotonic clock, which jumps of the wall clock do not affect. */
 export function createSteadyClock(clock: Clock, elapsedMs: () => number = () => performance.now()): Clock {

@@ -6,10 +6,12 @@ import { write } from '../../../db/write.ts'
 import type { Notification } from '../../accounts/notifications/schemas.ts'
 import { insertAgent } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
+import { markRevisionHealthy } from '../revisions/record.ts'
+import { agentRevisions } from '../revisions/tables.ts'
 import { watchdogHistoryJob } from './jobs.ts'
 import type { WatchdogInput } from './next-state.ts'
 import { recordEvents } from './record.ts'
-import { AgentWatchdog } from './schemas.ts'
+import { AgentWatchdog, SimulatedFailure } from './schemas.ts'
 import { watchdogEvents, watchdogs } from './tables.ts'
 
 async function openAgent() {
@@ -88,6 +90,36 @@ test('GET /api/agents/:id/watchdog: 401 without a session, 404 for a stranger an
     expect(response.status).toBe(404)
     expect(await response.json()).toEqual({ error: 'Agent not found' })
   }
+})
+
+test('POST /api/agents/:id/watchdog/simulate: 200 with the repairs in order, and nothing changes; 404 for a stranger', async () => {
+  const { web, signIn, cookie, path, platform, agent, clock } = await openAgent()
+  const simulate = (headers: Record<string, string> = cookie) =>
+    web.request(`${path}/simulate`, { method: 'POST', headers })
+  const restarts = Array(2).fill({ rung: 'restart', revision: null, changes: [] })
+  expect(await read(SimulatedFailure, simulate())).toEqual({
+    repairsItself: true,
+    steps: restarts,
+    retryAfterSeconds: 3600,
+  })
+  const known = { ...agent, updatedAt: new Date(0) }
+  await write(platform.db, (tx) => markRevisionHealthy(platform, tx, known, 1000))
+  const broken = { model: 'bad/model', image: 'stead-agent:2', runtime: 'docker' } as const
+  await write(platform.db, (tx) => tx.update(agents).set(broken).where(eq(agents.id, agent.id)).run())
+  clock.advance(1000)
+  const change = (field: string, before: string | null, after: string) => ({ field, before, after, isSecret: false })
+  expect((await read(SimulatedFailure, simulate())).steps).toEqual([
+    ...restarts,
+    { rung: 'configuration', revision: 1, changes: [change('model', 'bad/model', 'm')] },
+  ])
+  await write(platform.db, (tx) => tx.update(agentRevisions).set({ image: 'stead-agent:1' }).run())
+  expect((await read(SimulatedFailure, simulate())).steps.slice(3)).toEqual([
+    { rung: 'image', revision: 1, changes: [change('image', 'stead-agent:2', 'stead-agent:1')] },
+  ])
+  const stranger = await signIn('bo@example.com')
+  expect((await simulate(stranger.cookie)).status).toBe(404)
+  expect((await simulate({})).status).toBe(401)
+  expect(platform.db.select().from(watchdogEvents).all()).toEqual([])
 })
 
 test('readUptime counts a crash loop as down until a start', async () => {

@@ -4,11 +4,14 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
+import { NoBody, validateAnyBody } from '../../../http/validate.ts'
 import type { Base } from '../../base.ts'
 import { getAgent } from '../registry/agents.ts'
-import type { WatchdogSettings } from './next-state.ts'
+import { retryAt } from './next-state.ts'
 import { uptimeSince } from './record.ts'
-import { AgentWatchdog } from './schemas.ts'
+import type { WatchdogSettings } from './rules.ts'
+import { AgentWatchdog, SimulatedFailure } from './schemas.ts'
+import { simulateFailure } from './simulate.ts'
 import { type WatchdogEventRow, watchdogEvents, watchdogs } from './tables.ts'
 import { readUptime } from './uptime.ts'
 
@@ -32,6 +35,19 @@ export function watchdogRoutes(
       const { id } = getAgent(deps.db, c.var.principal, c.req.param('id'))
       return c.json(showWatchdog(deps, id))
     },
+  )
+
+  app.post(
+    '/api/agents/:id/watchdog/simulate',
+    endpoint({
+      summary: 'Simulates a failure of an agent',
+      tag: 'Watchdog',
+      responses: { 200: SimulatedFailure },
+      errors: ['not_found'],
+    }),
+    guard,
+    validateAnyBody(NoBody),
+    (c) => c.json(simulateFailure(deps, getAgent(deps.db, c.var.principal, c.req.param('id')))),
   )
 
   return app
@@ -63,6 +79,11 @@ export function showWatchdog(
     lastProbe,
     exitCode: row?.exitCode ?? null,
     outOfMemory: row?.outOfMemory ?? false,
+    rung: row?.state === 'repairing' ? row.rung : null,
+    retryAt:
+      row?.state === 'crash_loop' && deps.watchdogSettings.repairsItself
+        ? toText(retryAt(row, deps.watchdogSettings))
+        : null,
     uptime: readUptime(deps.db, agentId, deps.clock.now(), spell),
     events: listEvents(deps.db, agentId).map(toEvent),
   }
@@ -78,8 +99,8 @@ function listEvents(db: Db, agentId: string): WatchdogEventRow[] {
     .all()
 }
 
-function toEvent({ id, kind, state, attempt, exitCode, outOfMemory, at }: WatchdogEventRow) {
-  return { id, kind, state, attempt, exitCode, outOfMemory, at: at.toISOString() }
+function toEvent({ id, kind, state, attempt, exitCode, outOfMemory, rung, detail, logTail, at }: WatchdogEventRow) {
+  return { id, kind, state, attempt, exitCode, outOfMemory, rung, detail, logTail, at: at.toISOString() }
 }
 
 function toText(time: number): string {

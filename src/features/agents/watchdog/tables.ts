@@ -1,7 +1,7 @@
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { oneOf } from '../../../db/checks.ts'
 import { agents } from '../registry/tables.ts'
-import { WATCHDOG_STATES } from './next-state.ts'
+import { RUNGS, type Rung, WATCHDOG_STATES } from './next-state.ts'
 
 const EVENT_KINDS = [
   'starting',
@@ -20,7 +20,7 @@ const EVENT_KINDS = [
 /**
  * The watchdog's state of each agent. Times are milliseconds of its monotonic clock. `agentStartedAt` is copied from
  * the agent's
- * row to detect a restart. `processStartedAt` and `processRestarts` describe the last process, null before the first;
+ * row to detect a restart. `rungs` are the rungs of the repair ladder that failed, `rung` is the one in progress. `processStartedAt` and `processRestarts` describe the last process, null before the first;
  * `exitCode` and `outOfMemory` the last end. Uptime is counted until `watchedUntil`.
  */
 export const watchdogs = sqliteTable(
@@ -35,6 +35,9 @@ export const watchdogs = sqliteTable(
     failures: integer().notNull(),
     countedAt: integer(),
     attempts: integer().notNull(),
+    rungs: text({ mode: 'json' }).$type<readonly Rung[]>().notNull().default([]),
+    rung: text({ enum: RUNGS }),
+    retries: integer().notNull().default(0),
     crashes: text({ mode: 'json' }).$type<readonly number[]>().notNull(),
     agentStartedAt: integer(),
     processStartedAt: integer(),
@@ -50,7 +53,11 @@ export const watchdogs = sqliteTable(
 )
 export type WatchdogRow = typeof watchdogs.$inferSelect
 
-/** Events of an agent for its owner; old ones are deleted. `attempt` is the number of repairs so far. */
+/**
+ * Events of an agent for its owner; old ones are deleted. `attempt` is the number of repairs so far, `rung` the rung of
+ * the repair ladder that a repair takes, `detail` what it changed or which change came before the failure, and
+ * `logTail` the last output before the agent was given up.
+ */
 export const watchdogEvents = sqliteTable(
   'watchdog_events',
   {
@@ -64,6 +71,9 @@ export const watchdogEvents = sqliteTable(
     attempt: integer().notNull(),
     exitCode: integer(),
     outOfMemory: integer({ mode: 'boolean' }).notNull(),
+    rung: text({ enum: RUNGS }),
+    detail: text(),
+    logTail: text(),
     at: integer({ mode: 'timestamp_ms' }).notNull(),
   },
   (table) => [

@@ -3,7 +3,7 @@ import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { toWholeSecond } from '../../../core/concurrency/timing.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
-import type { Db } from '../../../db/open.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import { prepareOnce } from '../../../db/prepare-once.ts'
 import { write } from '../../../db/write.ts'
 import { pause } from '../../../jobs/runner.ts'
@@ -11,15 +11,17 @@ import { jobs } from '../../../jobs/tables.ts'
 import { findAgentRow, isRunHere } from '../registry/agents.ts'
 import { watchAgentEvents } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
+import { listReturnRungs } from './ladder.ts'
 import { type LookDeps, lookAtAgent } from './look.ts'
-import { type WatchdogInput, wantsRepair } from './next-state.ts'
-import { type RecordDeps, recordEvents } from './record.ts'
+import { type Rung, type WatchdogInput, wantsRepair, wantsRetry } from './next-state.ts'
+import { findWatchdog, type RecordDeps, recordEvents, recordRetry } from './record.ts'
+import { rulesOf } from './rules.ts'
 import { hostFaults, type WatchdogRow, watchdogs } from './tables.ts'
 
 export type WatchDeps = LookDeps & {
   runtimes: Pick<Runtimes, 'runtimeOf' | 'watch'>
-  /** Repairs an agent. @returns whether it became healthy. @throws AppError. */
-  repairAgent(agentId: string, signal: AbortSignal): Promise<boolean>
+  /** Takes a rung of the repair ladder. @returns whether the agent became healthy. @throws AppError. */
+  repairAgent(agentId: string, rung: Rung, signal: AbortSignal): Promise<boolean>
 }
 
 type Watched = { agent: AgentRow; watchdog: WatchdogRow | null }
@@ -97,7 +99,8 @@ class WatchdogLoop {
     const due = running.filter(({ agent, watchdog }) => this.#isDue(agent.id, watchdog))
     const spareLooks = MAX_LOOKS - this.#looks.size
     for (const { agent } of due.slice(0, spareLooks)) this.#look(agent)
-    await this.#repairWhatFails(running.filter(({ agent }) => !this.#looks.has(agent.id)))
+    const idle = free.filter(({ agent }) => !this.#looks.has(agent.id))
+    await this.#repairWhatFails(idle)
     return due.length > spareLooks
   }
 
@@ -137,7 +140,8 @@ class WatchdogLoop {
       // An agent that the watchdog itself gave up was not stopped.
       const isKnown =
         !watchdog || watchdog.state === 'stopped' || (watchdog.state === 'crash_loop' && agent.status === 'error')
-      return isKnown ? null : { type: 'stopped', at }
+      if (isKnown) return null
+      return { type: agent.status === 'error' ? 'start-failed' : 'stopped', at }
     }
     const isNew = !watchdog || watchdog.state === 'stopped' || watchdog.state === 'sleeping'
     if (isNew || watchdog.agentStartedAt !== (agent.startedAt?.getTime() ?? null)) return { type: 'started', at }
@@ -163,13 +167,15 @@ class WatchdogLoop {
     this.#looks.set(agent.id, look)
   }
 
-  /** Repairs at most two agents at a time, the longest failing first, and none during a host fault. */
+  /**
+   * Repairs at most two agents at a time, the longest failing first, and none during a host fault. Agents that were
+   * given up come last.
+   */
   async #repairWhatFails(all: Watched[]): Promise<void> {
     if (await findHostFault(this.#deps)) return
-    const failing = all
-      .filter(({ watchdog }) => watchdog !== null && this.#wantsRepair(watchdog))
-      .sort((a, b) => (a.watchdog?.since ?? 0) - (b.watchdog?.since ?? 0))
-    for (const { agent } of failing.slice(0, MAX_REPAIRS - this.#repairs.size)) {
+    const failing = all.filter((one) => this.#wantsRepair(one)).sort(byTimeOfFailure)
+    const retried = all.filter((one) => this.#wantsRetry(one)).sort(byTimeOfFailure)
+    for (const { agent } of [...failing, ...retried].slice(0, MAX_REPAIRS - this.#repairs.size)) {
       const repair = this.#repair(agent)
         .catch((error) =>
           this.#deps.log.error({ agent: agent.id, error: errorMessage(error) }, 'watchdog cannot record a repair'),
@@ -179,13 +185,23 @@ class WatchdogLoop {
     }
   }
 
-  #wantsRepair(watchdog: WatchdogRow): boolean {
-    return wantsRepair(watchdog, { ...this.#deps.watchdogSettings, startPeriodMs: 0 })
+  #wantsRepair({ agent, watchdog }: Watched): boolean {
+    if (agent.status !== 'running' || watchdog?.state !== 'degraded') return false
+    const { db, watchdogSettings } = this.#deps
+    return wantsRepair(watchdog, rulesOf(watchdogSettings, agent, listReturnRungs(this.#deps, db, agent)))
   }
 
-  async #repair(agent: AgentRow): Promise<void> {
-    if ((await this.#record(agent, { type: 'repair-begun', at: this.#now() })) !== 'repairing') return
-    const isRepaired = await this.#tryRepair(agent)
+  #wantsRetry({ agent, watchdog }: Watched): boolean {
+    return (
+      agent.status === 'error' && watchdog !== null && wantsRetry(watchdog, this.#now(), this.#deps.watchdogSettings)
+    )
+  }
+
+  async #repair(seen: AgentRow): Promise<void> {
+    const begun = await this.#begin(seen)
+    if (!begun) return
+    const { agent, rung } = begun
+    const isRepaired = await this.#tryRepair(agent, rung)
     // After a restart the platform evaluates the agent anew.
     if (this.#signal.aborted) return
     this.#wanted.delete(agent.id)
@@ -194,12 +210,25 @@ class WatchdogLoop {
     else await this.#record(agent, { type: 'repair-ended', at, isRepaired })
   }
 
+  /** Records the begin of a repair. @returns the agent and the rung that it takes; null when it changed meanwhile. */
+  async #begin(seen: AgentRow): Promise<{ agent: AgentRow; rung: Rung } | null> {
+    const { db } = this.#deps
+    const at = this.#now()
+    const state =
+      seen.status === 'error'
+        ? await this.#whileSame(seen, (tx, agent) => recordRetry(this.#deps, tx, agent))
+        : await this.#record(seen, { type: 'repair-begun', at })
+    const agent = findAgentRow(db, seen.id)
+    const { rung } = findWatchdog(db, seen.id, at)
+    return state === 'repairing' && agent && rung ? { agent, rung } : null
+  }
+
   /** Returns null when nothing was tried or the engine did not respond, which is no failed repair. */
-  async #tryRepair(agent: AgentRow): Promise<boolean | null> {
+  async #tryRepair(agent: AgentRow, rung: Rung): Promise<boolean | null> {
     // Other work may just have restarted the agent, so do not wait for the lock.
     if (this.#deps.agentLocks.isLocked(agent.id)) return null
     try {
-      return await this.#deps.repairAgent(agent.id, this.#signal)
+      return await this.#deps.repairAgent(agent.id, rung, this.#signal)
     } catch (error) {
       this.#deps.log.warn({ agent: agent.id, error: errorMessage(error) }, 'an agent could not be repaired')
       return error instanceof AppError && error.kind === 'unavailable' ? null : false
@@ -208,16 +237,24 @@ class WatchdogLoop {
 
   /** Records an event unless the agent was restarted or stopped meanwhile. */
   async #record(seen: AgentRow, event: WatchdogInput): Promise<WatchdogRow['state'] | null> {
+    return this.#whileSame(seen, (tx, agent) => recordEvents(this.#deps, tx, agent, [event]))
+  }
+
+  #whileSame<Result>(seen: AgentRow, change: (tx: Tx, agent: AgentRow) => Result): Promise<Result | null> {
     return write(this.#deps.db, (tx) => {
       const agent = findAgentRow(tx, seen.id)
       const isSame = agent?.status === seen.status && agent.startedAt?.getTime() === seen.startedAt?.getTime()
-      return isSame ? recordEvents(this.#deps, tx, agent, [event]) : null
+      return isSame ? change(tx, agent) : null
     })
   }
 
   #now(): number {
     return this.#deps.steady.now().getTime()
   }
+}
+
+function byTimeOfFailure(a: Watched, b: Watched): number {
+  return (a.watchdog?.since ?? 0) - (b.watchdog?.since ?? 0)
 }
 
 const jobKeys = prepareOnce((db) => db.select({ key: jobs.key }).from(jobs).where(isNotNull(jobs.key)).prepare())

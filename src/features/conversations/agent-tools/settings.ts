@@ -7,6 +7,7 @@ import {
   needsConfinement,
   profileOfPlan,
   TOOL_NAMES,
+  TOOL_PROFILES,
   type ToolName,
   type ToolSettings,
 } from '../../../core/agents/agent-tools.ts'
@@ -18,9 +19,12 @@ import type { Principal } from '../../../http/env.ts'
 import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { notices } from '../../accounts/notifications/tables.ts'
 import { findTimeZone } from '../../accounts/users/users.ts'
+import { toRequester } from '../../agents/operations/operations.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { requireConfined, whyUnconfined } from '../../agents/registry/checks.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
+import { PLATFORM, recordRevision } from '../../agents/revisions/record.ts'
+import type { RecordedTools } from '../../agents/revisions/tables.ts'
 import type { Catalogue } from '../../ai/catalogue/catalogue.ts'
 import type { Base } from '../../base.ts'
 import { denyApprovalsOfTools } from '../approvals/decide.ts'
@@ -110,15 +114,41 @@ export function changeTools(deps: Base, principal: Principal, id: string, reques
   return write(deps.db, (tx) => {
     const agent = getAgent(tx, principal, id)
     requireFit(agent, request)
-    const changed = { ...toChanged(readChosen(tx, id), request), updatedAt: deps.clock.now() }
+    const before = readChosen(tx, id)
+    const changed = { ...toChanged(before, request), updatedAt: deps.clock.now() }
+    recordRevision(deps, tx, id, { author: PLATFORM, tools: toRecorded(before) })
     tx.insert(agentToolSettings)
       .values({ agentId: id, ...changed })
       .onConflictDoUpdate({ target: agentToolSettings.agentId, set: changed })
       .run()
     const isOff = (tool: string) => (isToolName(tool) ? !isOn(agent, changed, tool) : !hasMcp(agent, changed))
     denyApprovalsOfTools(tx, id, isOff, changed.updatedAt)
+    recordRevision(deps, tx, id, { author: toRequester(principal), tools: toRecorded(changed) })
     return showTools(tx, agent)
   })
+}
+
+/** Restores recorded tool settings. @throws AppError `invalid` NOT_CONFINED as `changeTools`. */
+export function restoreTools(tx: Tx, agent: AgentRow, tools: RecordedTools | null, now: Date): void {
+  const chosen: Chosen = { ...USUAL, ...tools, profile: toProfile(tools?.profile ?? null) }
+  requireFit(agent, { switches: chosen.switches })
+  const changed = { ...chosen, updatedAt: now }
+  tx.insert(agentToolSettings)
+    .values({ agentId: agent.id, ...changed })
+    .onConflictDoUpdate({ target: agentToolSettings.agentId, set: changed })
+    .run()
+  const isOff = (tool: string) => (isToolName(tool) ? !isOn(agent, chosen, tool) : !hasMcp(agent, chosen))
+  denyApprovalsOfTools(tx, agent.id, isOff, now)
+}
+
+function toProfile(name: string | null): Chosen['profile'] {
+  return TOOL_PROFILES.find((profile) => profile === name) ?? null
+}
+
+/** Returns null for the defaults. */
+function toRecorded({ profile, switches, httpHosts, modelTurns, toolCalls, microUsdPerTurn }: Chosen) {
+  const recorded = { profile, switches, httpHosts, modelTurns, toolCalls, microUsdPerTurn }
+  return Bun.deepEquals(recorded, USUAL) ? null : recorded
 }
 
 function requireFit(agent: AgentRow, { switches = {} }: ToolsRequest): void {

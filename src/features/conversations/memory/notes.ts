@@ -2,10 +2,12 @@ import { type AgentGateway, isNote } from '../../../adapters/gateways/gateway.ts
 import type { AgentEndpoint } from '../../../adapters/gateways/http.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
+import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { findReachableEndpoint } from '../../agents/registry/address.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
+import { recordRevision } from '../../agents/revisions/record.ts'
 import { type StorageQuota, withinWorkspaceQuota } from '../../agents/storage/quota.ts'
 import type { Base } from '../../base.ts'
 
@@ -88,6 +90,7 @@ export async function writeInstructions(
   await withinWorkspaceQuota(deps, { agent }, Buffer.byteLength(text), () =>
     deps.gateway.writeInstructions(endpoint, text),
   )
+  await write(deps.db, (tx) => recordRevision(deps, tx, agentId, { author: user.id, instructions: text }))
 }
 
 function requireRunning(
