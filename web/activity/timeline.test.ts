@@ -16,7 +16,17 @@ const deployment = (id: number, requestedAt: string) => ({
   finishedAt: null,
   durationMs: null,
 })
-const event = { id: 'e', kind: 'crash', state: 'degraded', attempt: 0, exitCode: 1, outOfMemory: false } as const
+const event = {
+  id: 'e',
+  kind: 'crash',
+  state: 'degraded',
+  attempt: 0,
+  exitCode: 1,
+  outOfMemory: false,
+  rung: null,
+  detail: null,
+  logTail: null,
+} as const
 const deployments = [deployment(2, '2026-01-03T12:00:00Z'), deployment(1, '2026-01-01T12:00:00Z')]
 const events = [{ ...event, at: '2026-01-03T11:00:00Z' }]
 

@@ -6,6 +6,7 @@ import { Moment } from '../ui/moment.tsx'
 import { Loaded, LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
 import { watchdogQuery } from './agent-api.ts'
+import { SimulateButton } from './simulate-dialog.tsx'
 
 const states = {
   stopped: { label: 'Not monitored', tone: 'plain' },
@@ -35,7 +36,15 @@ export function HealthPanel({ agentId }: { agentId: string }) {
   const query = useQuery(watchdogQuery(agentId))
   const look = query.data && states[query.data.state]
   return (
-    <Panel title="Health" actions={look && <Badge tone={look.tone}>{look.label}</Badge>}>
+    <Panel
+      title="Health"
+      actions={
+        <span className="flex items-center gap-3">
+          <SimulateButton agentId={agentId} />
+          {look && <Badge tone={look.tone}>{look.label}</Badge>}
+        </span>
+      }
+    >
       <Loaded
         query={query}
         what="health"
@@ -71,6 +80,11 @@ function Known({ watchdog }: { watchdog: AgentWatchdog }) {
         <Fact label="Crashes">{crashes}</Fact>
         <Fact label="Repairs">{attempts}</Fact>
         <Fact label="Last exit">{describeExit(watchdog)}</Fact>
+        {watchdog.retryAt && (
+          <Fact label="Next retry">
+            <Moment at={watchdog.retryAt} as="minute" />
+          </Fact>
+        )}
         <Fact label="Uptime today">{toPercent(uptime.day)}</Fact>
         <Fact label="Uptime, 7 days">{toPercent(uptime.week)}</Fact>
         <Fact label="Uptime, 30 days">{toPercent(uptime.month)}</Fact>
@@ -102,11 +116,27 @@ function Events({ events }: { events: AgentWatchdog['events'] }) {
     >
       <ol className="divide-y divide-line text-sm">
         {events.map((event) => (
-          <li key={event.id} className="flex flex-wrap items-baseline justify-between gap-x-4 px-4 py-2">
-            <span>{describeWatchdogEvent(event)}</span>
-            <span className="text-muted">
-              <Moment at={event.at} as="minute" />
-            </span>
+          <li key={event.id} className="grid grid-cols-1 gap-1 px-4 py-2">
+            <div className="flex flex-wrap items-baseline justify-between gap-x-4">
+              <span>{describeWatchdogEvent(event)}</span>
+              <span className="text-muted">
+                <Moment at={event.at} as="minute" />
+              </span>
+            </div>
+            {event.detail && (
+              <p className="text-muted break-words">
+                {event.kind === 'crash_loop' ? 'Last change: ' : ''}
+                {event.detail}
+              </p>
+            )}
+            {event.logTail && (
+              <details>
+                <summary className="cursor-pointer text-muted hover:text-ink">Last log lines</summary>
+                <pre className="mt-1.5 max-h-60 overflow-auto rounded-md bg-sunken px-3 py-2 font-mono text-xs whitespace-pre-wrap break-words">
+                  {event.logTail}
+                </pre>
+              </details>
+            )}
           </li>
         ))}
       </ol>
@@ -115,8 +145,16 @@ function Events({ events }: { events: AgentWatchdog['events'] }) {
 }
 
 export function describeWatchdogEvent(event: AgentWatchdog['events'][number]): string {
-  const what = kinds[event.kind] ?? event.kind
+  const what = ofReturn(event) ?? kinds[event.kind] ?? event.kind
   return isEnd(event.kind) && hasEnded(event) ? `${what}, ${describeExit(event)}` : what
+}
+
+/** Describes a return to a healthy configuration or image. */
+function ofReturn({ kind, rung }: AgentWatchdog['events'][number]): string | undefined {
+  if (rung !== 'configuration' && rung !== 'image') return undefined
+  if (kind === 'repair_started') return `Going back to the last healthy ${rung}`
+  if (kind === 'repaired') return `Runs with the last healthy ${rung}`
+  return kind === 'repair_failed' ? `Did not run with the last healthy ${rung}` : undefined
 }
 
 type Exit = { exitCode: number | null; outOfMemory: boolean }

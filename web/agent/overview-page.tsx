@@ -10,6 +10,7 @@ import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { deploymentsQuery, instanceQuery, statsQuery, useLiveAgent, useOperation } from './agent-api.ts'
 import { AgentFrame, type AgentPageProps } from './agent-frame.tsx'
+import { ConfigurationPanel } from './configuration-panel.tsx'
 import { HealthPanel } from './health-panel.tsx'
 import { HistoryPanel } from './history-panel.tsx'
 import { SnapshotsPanel } from './snapshots-panel.tsx'
@@ -48,6 +49,7 @@ function Overview(page: AgentPageProps) {
       <MemorySection agent={page.agent} />
       <ReachSection agent={page.agent} />
       <SnapshotsPanel agent={page.agent} operation={operation} />
+      <ConfigurationPanel agent={page.agent} />
       <HistoryPanel agent={page.agent} operation={operation} />
     </div>
   )

@@ -16,7 +16,17 @@ const deployment = {
   finishedAt: null,
   durationMs: null,
 }
-const event = { id: 'e', kind: 'crash', state: 'degraded', attempt: 0, exitCode: 1, outOfMemory: false } as const
+const event = {
+  id: 'e',
+  kind: 'crash',
+  state: 'degraded',
+  attempt: 0,
+  exitCode: 1,
+  outOfMemory: false,
+  rung: null,
+  detail: null,
+  logTail: null,
+} as const
 
 test('toMarks returns deployments and crashes in range, oldest first, without health events', () => {
   const events = [
