@@ -131,9 +131,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', agentProxyRoutes(agents))
   app.route('/', labelsWeb(agents))
   app.route('/', lifecycleWeb(agents))
-  app.route('/', instancesWeb(monitoring))
-  app.route('/', watchdogRoutes(agents, owner))
-  app.route('/', revisionRoutes({ ...agents, checkModel, restoreTools }, owner))
+  mountSupervision(app, platform)
   app.route('/', notificationsWeb(accounts))
   app.route('/', noticesWeb(accounts))
   app.route('/', chatWeb(conversations))
@@ -179,6 +177,14 @@ function mountTools(app: WebApi, { accounts, conversations }: Platform): void {
   app.route('/', agentTestsWeb(conversations))
   app.route('/', mcpServersWeb(conversations, owner))
   app.route('/', mcpAuthorizationsWeb(conversations))
+}
+
+/** Mounts what watches agents, and what limits them. */
+function mountSupervision(app: WebApi, { accounts, agents, ai, monitoring }: Platform): void {
+  const { owner } = accounts.guards
+  app.route('/', instancesWeb(monitoring))
+  app.route('/', watchdogRoutes(agents, owner))
+  app.route('/', revisionRoutes({ ...agents, checkModel: ai.checkModel, restoreTools }, owner))
 }
 
 /** Mounts administration and the overview. */

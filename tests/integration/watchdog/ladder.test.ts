@@ -86,7 +86,9 @@ test('an agent that nothing helps is stopped with exit code, output and the last
   const [end] = failed.events.filter(({ kind }) => kind === 'crash_loop')
   expect(end?.logTail).toContain('cannot read the template')
   expect(end?.detail).toStartWith('template from works to other (')
-  expect(failed.events.filter(({ kind, rung }) => kind === 'repair_started' && rung === 'configuration')).toHaveLength(1)
+  expect(failed.events.filter(({ kind, rung }) => kind === 'repair_started' && rung === 'configuration')).toHaveLength(
+    1,
+  )
   expect(failed.retryAt).not.toBeNull()
   const sent = await until('the notification', () =>
     webhook
