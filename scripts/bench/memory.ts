@@ -42,7 +42,7 @@ export async function measureMemory(bench: Workbench): Promise<Measurement[]> {
       name: 'memory, idle',
       ours: idle,
       value: idle,
-      layer: 120,
+      layer: 110,
       notes: [`with ${AGENTS} agents running: ${toFigure(busy)} MB`],
     },
     {

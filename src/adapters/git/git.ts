@@ -4,10 +4,7 @@ import type { FolderRoot } from '../files/open.ts'
 import { type Change, isSameSide, listChanges, openRepository, type Repository } from './changes.ts'
 import { diffStaged, diffUnstaged } from './diff.ts'
 import { hasGitEntry, isRepository } from './files.ts'
-import type { GitCommit, GitDiff, GitStatus } from './messages.ts'
-
-/** Initial branch of repositories created here. */
-export const DEFAULT_BRANCH = 'main'
+import { DEFAULT_BRANCH, type GitCommit, type GitDiff, type GitStatus } from './messages.ts'
 
 export type GitAuthor = { name: string; email: string; timeSeconds: number }
 

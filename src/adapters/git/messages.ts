@@ -1,5 +1,8 @@
 import { z } from 'zod'
 
+/** Initial branch of repositories created here. */
+export const DEFAULT_BRANCH = 'main'
+
 /** Response of the Git status endpoint without `ok`. `status` is the code of `git status --porcelain`. */
 export const GitStatus = z.object({
   isGitRepo: z.boolean(),

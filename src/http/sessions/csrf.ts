@@ -39,7 +39,7 @@ export function createCsrf(options: {
       const signed = sign(sessionToken, token)
       return { token, signed, header: `${token}:${signed}` }
     },
-    async check(c: Context, next: Next) {
+    check(c: Context, next: Next) {
       if (!SAFE_METHODS.has(c.req.method) && isCrossSite(c, options.isOwnOrigin)) {
         const [sessionToken] = readSessionTokens(c)
         const isAllowed = sessionToken

@@ -47,7 +47,8 @@ export type Sessions = {
 
 /** Sessions last 30 days from sign-in. Lucia manages them; its session id is our token, which the adapter hashes. */
 export function createSessions(deps: { db: Db; clock: Clock; log: Log; rules: AccountRules }): Sessions {
-  const lucia = new Lucia(hashingAdapter(deps), {
+  const findRow = createSessionFinder(deps)
+  const lucia = new Lucia(hashingAdapter(deps, findRow), {
     sessionExpiresIn: new TimeSpan(SESSION_DAYS, 'd'),
     getUserAttributes: (row) => ({ row }),
   })
@@ -57,9 +58,13 @@ export function createSessions(deps: { db: Db; clock: Clock; log: Log; rules: Ac
       const session = await lucia.createSession(userId, attributes, { sessionId: randomText(TOKEN_LENGTH) })
       return session.id
     },
+    // Every request of a browser looks its session up, and Lucia would only compare the expiry in four more promises.
     async find(token) {
-      const { user } = await lucia.validateSession(token)
-      return user ? toSignedInUser(user.row, deps.rules) : null
+      const row = findRow(token)
+      if (!row) return null
+      if (row.expiresAt > deps.clock.now()) return toSignedInUser(row, deps.rules)
+      await lucia.invalidateSession(token)
+      return null
     },
     end: (token) => lucia.invalidateSession(token),
     deleteExpired: () => lucia.deleteExpiredSessions(),
@@ -74,8 +79,8 @@ export function endSessions(tx: Tx, userId: string, keep?: string): void {
     .run()
 }
 
-/** Stores only SHA-256 hashes of tokens, so a database reader cannot sign in. */
-function hashingAdapter(deps: { db: Db; clock: Clock; log: Log }): Adapter {
+/** Finds the row of a session and its enabled account. */
+function createSessionFinder(deps: { db: Db; clock: Clock; log: Log }) {
   const { db, clock } = deps
   const noteSeen = createSeenNoter(deps)
   const lookup = db
@@ -86,16 +91,25 @@ function hashingAdapter(deps: { db: Db; clock: Clock; log: Log }): Adapter {
     .prepare()
   const findSession = memoize(db, (tokenHash) => lookup.get({ tokenHash }) ?? null)
 
+  return (token: string) => {
+    const tokenHash = sha256(token)
+    const found = findSession(tokenHash)
+    if (found) noteSeen(tokenHash, found.lastSeenAt, clock.now())
+    return found
+  }
+}
+
+/** Stores only SHA-256 hashes of tokens, so a database reader cannot sign in. */
+function hashingAdapter(
+  { db, clock }: { db: Db; clock: Clock },
+  findRow: ReturnType<typeof createSessionFinder>,
+): Adapter {
   return {
     async getSessionAndUser(token) {
-      const tokenHash = sha256(token)
-      const found = findSession(tokenHash)
+      const found = findRow(token)
       if (!found) return [null, null]
-      const now = clock.now()
-      const expiresAt = found.expiresAt > now ? found.expiresAt : new Date(0)
-      noteSeen(tokenHash, found.lastSeenAt, now)
       return [
-        { id: token, userId: found.id, expiresAt, attributes: {} },
+        { id: token, userId: found.id, expiresAt: found.expiresAt, attributes: {} },
         { id: found.id, attributes: found },
       ]
     },

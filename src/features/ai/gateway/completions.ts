@@ -237,17 +237,25 @@ async function untilAnswer(
   }
 }
 
-/** Yields the chunks that were already read, then the rest. */
-async function* hearRest(attempt: Attempt, { read, rest }: Begun): AsyncGenerator<CompletionChunk> {
-  try {
-    for (const chunk of read) yield chunk
-    for (let next = await rest.next(); !next.done; next = await rest.next()) {
-      attempt.hear(next.value)
-      yield next.value
-    }
-  } finally {
-    await rest.return?.()
+/** Iterates over the chunks that were already read, then the rest. A generator here would add three promises per chunk. */
+function hearRest(attempt: Attempt, { read, rest }: Begun): AsyncIterableIterator<CompletionChunk> {
+  const unsent = [...read]
+  const chunks: AsyncIterableIterator<CompletionChunk> = {
+    [Symbol.asyncIterator]: () => chunks,
+    async next() {
+      const first = unsent.shift()
+      if (first) return { done: false, value: first }
+      const next = await rest.next()
+      if (!next.done) attempt.hear(next.value)
+      return next
+    },
+    async return() {
+      unsent.length = 0
+      await rest.return?.()
+      return { done: true, value: undefined }
+    },
   }
+  return chunks
 }
 
 /**

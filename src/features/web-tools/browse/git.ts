@@ -1,5 +1,6 @@
 import { and, eq } from 'drizzle-orm'
-import { DEFAULT_BRANCH, type GitAuthor } from '../../../adapters/git/git.ts'
+import type { GitAuthor } from '../../../adapters/git/git.ts'
+import { DEFAULT_BRANCH } from '../../../adapters/git/messages.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { SealPurpose } from '../../../core/secrets.ts'
