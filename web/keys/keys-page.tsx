@@ -190,36 +190,23 @@ const KeyFields = z.looseObject({
   ...limitShape,
 })
 
-const KeyWish = z
-  .intersection(
-    KeyFields,
-    GuardrailsForm.transform((guardrails) => ({ guardrails })),
-  )
-  .transform(
-    ({
-      name,
-      days,
-      monthlyBudgetUsd,
-      monthlyTokens,
-      requestsPerMinute,
-      endUserBudgetUsd,
-      guardrails,
-      ...ticked
-    }): CreateKeyRequest => {
-      const chosen = scopes.flatMap(({ scope }) => (ticked[scope] === 'on' ? [scope] : []))
-      return {
-        name,
-        monthlyBudgetUsd,
-        monthlyTokens,
-        requestsPerMinute,
-        endUserBudgetUsd,
-        ...(guardrails && { guardrails }),
-        ...(ticked.logBodies === 'on' && { logBodies: true }),
-        ...(days !== 'never' && { expiresInDays: Number(days) }),
-        ...(chosen.length > 0 && { scopes: chosen }),
-      }
-    },
-  )
+const KeyWish = KeyFields.transform((fields, context): CreateKeyRequest => {
+  const { name, days, monthlyBudgetUsd, monthlyTokens, requestsPerMinute, endUserBudgetUsd, ...ticked } = fields
+  const guardrails = GuardrailsForm.safeParse(fields)
+  for (const { path, message } of guardrails.error?.issues ?? []) context.addIssue({ code: 'custom', path, message })
+  const chosen = scopes.flatMap(({ scope }) => (ticked[scope] === 'on' ? [scope] : []))
+  return {
+    name,
+    monthlyBudgetUsd,
+    monthlyTokens,
+    requestsPerMinute,
+    endUserBudgetUsd,
+    ...(guardrails.data && { guardrails: guardrails.data }),
+    ...(ticked.logBodies === 'on' && { logBodies: true }),
+    ...(days !== 'never' && { expiresInDays: Number(days) }),
+    ...(chosen.length > 0 && { scopes: chosen }),
+  }
+})
 
 export function KeyForm({ onCreated }: { onCreated: (fresh: FreshKey) => void }) {
   const client = useQueryClient()
