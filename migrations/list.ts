@@ -9,6 +9,7 @@ import sql6 from './0006_mcp_oauth.sql' with { type: 'text' }
 import sql7 from './0007_pairing_and_tunnels.sql' with { type: 'text' }
 import sql8 from './0008_injection_tests.sql' with { type: 'text' }
 import sql9 from './0009_configuration_history_and_repair_ladder.sql' with { type: 'text' }
+import sql10 from './0010_cost_notices_and_reports.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -22,4 +23,5 @@ export const migrations = [
   { name: '0007_pairing_and_tunnels', sql: sql7 },
   { name: '0008_injection_tests', sql: sql8 },
   { name: '0009_configuration_history_and_repair_ladder', sql: sql9 },
+  { name: '0010_cost_notices_and_reports', sql: sql10 },
 ]

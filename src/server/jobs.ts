@@ -40,6 +40,7 @@ import {
   askByWebhookJob,
   webhookDeliveriesJob,
 } from '../features/conversations/webhook-channel/jobs.ts'
+import { anomalyNoticesJob } from '../features/monitoring/costs/anomaly-notices.ts'
 import { sampleJob } from '../features/monitoring/metrics/sample.ts'
 import { endDuplicateJob, endSubscriptionJob } from '../features/payments/cards/end.ts'
 import { cardEventsJob } from '../features/payments/cards/events.ts'
@@ -101,6 +102,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     followLogsJob(agents),
     forgetLogsJob(agents),
     sampleJob(monitoring),
+    anomalyNoticesJob(monitoring),
     watchJob(agents),
     sleepJob(agents),
     sessionsJob(accounts),

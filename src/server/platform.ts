@@ -209,6 +209,7 @@ const ACCOUNTS_FOR_MONITORING = [
   'guards',
   'internalKey',
   'requestsPerMinute',
+  'sendNotice',
   'verifyKey',
 ] as const
 const AGENTS_FOR_MONITORING = [

@@ -709,6 +709,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'DELETE /api/requests/bodies web': { status: 200 },
   'GET /api/usage/anomalies web': reached,
   'GET /api/usage/by-day web': reached,
+  'GET /api/usage/reconciliation web': reached,
   'GET /api/usage/calls web': reached,
   'GET /api/usage/export web': reached,
   'GET /api/feeds web': reached,

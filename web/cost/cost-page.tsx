@@ -12,6 +12,7 @@ import { type Chosen, forecastMonth } from './explore.ts'
 import { Explored } from './explored.tsx'
 import { forecastSum, formatCompact, formatCost, formatCount, formatShare } from './figures.ts'
 import { MonthMeter } from './month-meter.tsx'
+import { ReportedCosts } from './reported-costs.tsx'
 import { UnusualCosts } from './unusual-costs.tsx'
 
 const route = getRouteApi('/signed-in/cost')
@@ -96,6 +97,7 @@ function Figures({ data }: { data: CostDashboard }) {
         </Loaded>
       )}
       {!data.isMockData && <UnusualCosts />}
+      {!data.isMockData && <ReportedCosts days={daysOf(period)} />}
     </>
   )
 }

@@ -7,6 +7,12 @@ export const KINDS: readonly { kind: Kind; label: string; hint: string }[] = [
   { kind: 'approval_wanted', label: 'Approval needed', hint: 'The agent is waiting for your approval.' },
   { kind: 'cap_near', label: 'Limit almost reached', hint: '80% of the daily limit is used.' },
   { kind: 'cap_reached', label: 'Limit reached', hint: 'Calls are rejected until midnight UTC.' },
+  { kind: 'cost_unusual', label: 'Unusual cost', hint: 'The agent costs more than 3 times its median of 7 days.' },
+  {
+    kind: 'usage_limit',
+    label: 'Monthly limit',
+    hint: '50, 80 or 100% of a monthly limit is used. Admins get it for every account.',
+  },
   { kind: 'turn_limited', label: 'Turn stopped', hint: 'The turn looped or reached a turn limit.' },
   { kind: 'task_failed', label: 'Task failed', hint: 'A scheduled task or heartbeat failed.' },
   { kind: 'backup_failed', label: 'Backup failed', hint: 'Admins only: the latest backup failed.' },

@@ -61,6 +61,8 @@ const TITLES: Readonly<Record<NoticeKind, string>> = {
   turn_limited: 'had a turn stopped',
   task_failed: 'failed a task',
   backup_failed: 'A backup failed',
+  cost_unusual: 'costs more than usual',
+  usage_limit: 'A monthly limit is being used up',
   test: 'Test notification',
 }
 /** Problems that stay open until the agent runs again. */

@@ -13,6 +13,8 @@ export const NOTICE_KINDS = [
   'turn_limited',
   'task_failed',
   'backup_failed',
+  'cost_unusual',
+  'usage_limit',
   'test',
 ] as const
 export type NoticeKind = (typeof NOTICE_KINDS)[number]

@@ -105,6 +105,7 @@ const MAILED: readonly NoticeKind[] = [
   'turn_limited',
   'task_failed',
   'backup_failed',
+  'cost_unusual',
 ]
 
 type NoticePreferences = {

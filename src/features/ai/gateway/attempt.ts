@@ -186,6 +186,7 @@ function createBilling({ tokens }: AttemptDeps, order: AttemptOrder, heard: Hear
     firstTokenMs: heard.firstTokenMs,
     finishReason: heard.finishReason,
     priceSource: priceSourceOf(target, costUsd),
+    listCostMicroUsd: listCostOf(target, { costUsd, ...used }, toolMicroUsd),
     callId: number > 1 ? trail.callId : null,
     trail: earlier && [...earlier, toStep(heard.generationId, failed)],
   })
@@ -248,6 +249,11 @@ function costOf({ price, isPriceSet }: CatalogueModel, usage: TokenUsage, toolMi
   if (usage.costUsd !== null && !isPriceSet) return toMicroUsd(usage.costUsd)
   if (price) return tokenCost(usage, price) + toolMicroUsd
   return usage.inputTokens + usage.outputTokens === 0 ? 0 : null
+}
+
+/** Returns the cost by list prices of a call whose cost the provider reported, so that the two can be compared. */
+function listCostOf({ price, isPriceSet }: CatalogueModel, usage: TokenUsage, toolMicroUsd: MicroUsd): MicroUsd | null {
+  return usage.costUsd !== null && price && !isPriceSet ? tokenCost(usage, price) + toolMicroUsd : null
 }
 
 /** Names the origin of what `costOf` returns. */

@@ -1,11 +1,14 @@
 import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { json } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { createKey } from '../../accounts/keys/keys.ts'
 import { MailRequest } from '../../accounts/notifications/send-mail.ts'
+import { notices } from '../../accounts/notifications/tables.ts'
 import { PLANS } from '../../accounts/plans/plans.ts'
+import { users } from '../../accounts/users/tables.ts'
 import { sendUsageAlerts } from './alerts.ts'
 import { usageKeyMonths, usageMonths } from './tables.ts'
 
@@ -67,6 +70,30 @@ test('usage alerts are not sent to administrators and to users who disabled them
   await quiet.use(1)
   await sendUsageAlerts(quiet.platform)
   expect(quiet.mails()).toEqual([])
+})
+
+test('usage alerts are notices to the user, and to administrators for plans', async () => {
+  const { platform, clock, signIn, ada, use } = await installation({ ADMIN_EMAILS: 'root@example.com' })
+  const root = await signIn('root@example.com', 'network')
+  await write(platform.db, (tx) => tx.update(users).set({ isAdmin: true }).where(eq(users.id, root.user.id)).run())
+  const { row } = await createKey({ db: platform.db, clock }, ada.user.id, { name: 'laptop', monthlyBudgetUsd: 1 })
+  await use(0.8)
+  const sums = { month: '2100-06', calls: 1, tokens: 10, costMicroUsd: 600_000 }
+  await write(platform.db, (tx) =>
+    tx
+      .insert(usageKeyMonths)
+      .values({ ...sums, keyId: row.id })
+      .run(),
+  )
+  await sendUsageAlerts(platform)
+  await sendUsageAlerts(platform)
+  const sent = platform.db.select().from(notices).all()
+  const end = 'It resets at the start of the month, UTC.'
+  expect(sent.map(({ userId, kind, text }) => [userId, kind, text])).toEqual([
+    [ada.user.id, 'usage_limit', `Your account has used 80% of the monthly limit of its plan. ${end}`],
+    [root.user.id, 'usage_limit', `The account ada@example.com has used 80% of the monthly limit of its plan. ${end}`],
+    [ada.user.id, 'usage_limit', `The key laptop has used 50% of its monthly limit. ${end}`],
+  ])
 })
 
 test('a key’s own budget is watched as well', async () => {

@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, isNull, or, sql } from 'drizzle-orm'
+import { and, eq, isNotNull, isNull, ne, or, sql } from 'drizzle-orm'
 import { type Clock, toMonth } from '../../../core/clock.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { parameter, prepareOnce } from '../../../db/prepare-once.ts'
@@ -6,6 +6,7 @@ import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { apiKeys } from '../../accounts/keys/tables.ts'
 import { enqueueMail } from '../../accounts/notifications/send-mail.ts'
+import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { findPlan, usedPercentOfPlan } from '../../accounts/plans/plans.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { type AccountRules, isAdmin } from '../../accounts/users/users.ts'
@@ -15,12 +16,21 @@ import { usageAlerts, usageKeyMonths, usageMonths } from './tables.ts'
 const PERCENTS = [50, 80, 100] as const
 type Percent = (typeof PERCENTS)[number]
 
-export type AlertDeps = { db: Db; clock: Clock; enqueue: Enqueue; rules: AccountRules }
+export type AlertDeps = { db: Db; clock: Clock; enqueue: Enqueue; rules: AccountRules; sendNotice: SendNotice }
 
-/** One limit and how much of it is used. `subject` is a user or a key. */
-type Meter = { subject: string; user: typeof users.$inferSelect; usedPercent: number; what: 'usage' | 'key-usage' }
+/** One limit and how much of it is used. `subject` is a user or a key, `keyName` the name of the latter. */
+type Meter = {
+  subject: string
+  user: typeof users.$inferSelect
+  keyName: string | null
+  usedPercent: number
+  what: 'usage' | 'key-usage'
+}
 
-/** Mails owners who have used 50, 80 or 100 % of a monthly limit of a plan or key, once for each share. */
+/**
+ * Notifies and mails owners who have used 50, 80 or 100 % of a monthly limit of a plan or key, once for each share.
+ * Administrators are notified of the plans.
+ */
 export async function sendUsageAlerts(deps: AlertDeps): Promise<void> {
   const month = toMonth(deps.clock.now())
   const meters = [...listPlanMeters(deps, month), ...listKeyMeters(deps, month)]
@@ -45,8 +55,34 @@ function notifyOnce(deps: AlertDeps, tx: Tx, meter: Meter, month: string): void 
         .changes > 0,
   )
   const highest: Percent | undefined = news.at(-1)
-  if (highest === undefined || !wantsMail(meter.user)) return
+  if (highest === undefined) return
+  sendNotices(deps, tx, meter, highest)
+  if (!wantsMail(meter.user)) return
   enqueueMail(tx, deps.enqueue, { mail: `${meter.what}-${highest}`, userId: meter.user.id, address: meter.user.email })
+}
+
+function sendNotices({ sendNotice }: AlertDeps, tx: Tx, meter: Meter, percent: Percent): void {
+  for (const { userId, text } of listReceivers(tx, meter, `has used ${percent}% of`)) {
+    sendNotice(tx, {
+      userId,
+      agent: null,
+      kind: 'usage_limit',
+      text: `${text} It resets at the start of the month, UTC.`,
+    })
+  }
+}
+
+function listReceivers(tx: Tx, { user, keyName }: Meter, used: string): { userId: string; text: string }[] {
+  if (keyName !== null) return [{ userId: user.id, text: `The key ${keyName} ${used} its monthly limit.` }]
+  const isOther = and(eq(users.isAdmin, true), ne(users.id, user.id), isNull(users.disabledAt))
+  const admins = tx.select({ id: users.id }).from(users).where(isOther).all()
+  return [
+    { userId: user.id, text: `Your account ${used} the monthly limit of its plan.` },
+    ...admins.map(({ id }) => ({
+      userId: id,
+      text: `The account ${user.email} ${used} the monthly limit of its plan.`,
+    })),
+  ]
 }
 
 const sentAlerts = prepareOnce((db) =>
@@ -72,7 +108,15 @@ function listPlanMeters({ db, rules }: AlertDeps, month: string): Meter[] {
     .flatMap(({ user, ...used }) => {
       const plan = isAdmin(user, rules) ? null : findPlan(db, user.plan)
       return plan
-        ? [{ subject: user.id, user, usedPercent: usedPercentOfPlan(plan, used), what: 'usage' as const }]
+        ? [
+            {
+              subject: user.id,
+              user,
+              keyName: null,
+              usedPercent: usedPercentOfPlan(plan, used),
+              what: 'usage' as const,
+            },
+          ]
         : []
     })
 }
@@ -86,7 +130,7 @@ const usageOfKeys = prepareOnce((db) => {
     ofBudget: sql<number>`coalesce(${usageKeyMonths.costMicroUsd} * 100.0 / (${apiKeys.budgetMicroUsd} + ${increase}), 0)`,
   }
   return db
-    .select({ user: users, subject: apiKeys.id, ...used })
+    .select({ user: users, subject: apiKeys.id, keyName: apiKeys.name, ...used })
     .from(usageKeyMonths)
     .innerJoin(apiKeys, eq(apiKeys.id, usageKeyMonths.keyId))
     .innerJoin(users, eq(users.id, apiKeys.userId))
@@ -99,9 +143,8 @@ const usageOfKeys = prepareOnce((db) => {
 function listKeyMeters({ db, clock }: AlertDeps, month: string): Meter[] {
   return usageOfKeys(db)
     .all({ month, nowMs: clock.now().getTime() })
-    .map(({ user, subject, ofTokens, ofBudget }) => ({
-      subject,
-      user,
+    .map(({ user, subject, keyName, ofTokens, ofBudget }) => ({
+      ...{ subject, user, keyName },
       usedPercent: Math.max(ofTokens, ofBudget),
       what: 'key-usage' as const,
     }))

@@ -100,7 +100,9 @@ test('the sums of a day and of a month grow with each call, by user, agent and m
     provider: 'openrouter',
   }
   const uncached = { cachedInputTokens: 0, cacheCreationTokens: 0 }
-  const none = { estimatedTokens: 0, estimatedCostMicroUsd: 0, unpricedCalls: 0, ownKeyCostMicroUsd: 0, ...uncached }
+  const reported = { reportedCalls: 0, reportedCostMicroUsd: 0, listCostMicroUsd: 0 }
+  const estimated = { estimatedTokens: 0, estimatedCostMicroUsd: 0 }
+  const none = { ...estimated, ...reported, unpricedCalls: 0, ownKeyCostMicroUsd: 0, ...uncached }
   const sums = { inputTokens: 1000, outputTokens: 500, costMicroUsd: 450, calls: 1, ...none }
   const days = platform.db.select().from(usageDays).all()
   expect(days).toHaveLength(4)

@@ -28,7 +28,7 @@ export type Bill = Pick<
   | 'isEstimated'
   | 'errorMessage'
 > &
-  Pick<UsageEvent, 'firstTokenMs' | 'priceSource' | 'finishReason' | 'callId' | 'trail'>
+  Pick<UsageEvent, 'firstTokenMs' | 'priceSource' | 'finishReason' | 'callId' | 'trail' | 'listCostMicroUsd'>
 
 /**
  * The account of one running call. The first `record`, `recordLater` or `cancel` ends it and releases the reservation.

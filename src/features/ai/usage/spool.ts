@@ -56,6 +56,7 @@ const SpooledEvent = z.object({
   finishReason: z.string().nullable().default(null),
   callId: z.string().nullable().default(null),
   trail: z.array(Step).nullable().default(null),
+  listCostMicroUsd: z.number().nullable().default(null),
   endUser: z.string().nullable().default(null),
   tags: z.array(z.string()).nullable().default(null),
   at: z.coerce.date(),

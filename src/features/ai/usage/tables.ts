@@ -162,6 +162,10 @@ export const usageDays = sqliteTable(
     /** The part of tokens and cost that no provider reported. */
     estimatedTokens: integer().notNull().default(0),
     estimatedCostMicroUsd: integer().notNull().default(0),
+    /** Calls whose cost the provider reported and whose list price is known, that cost, and the cost by list prices. */
+    reportedCalls: integer().notNull().default(0),
+    reportedCostMicroUsd: integer().notNull().default(0),
+    listCostMicroUsd: integer().notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.userId, table.day, table.agentId, table.model, table.provider] }),
@@ -181,6 +185,9 @@ export const addedDaySums = {
   ownKeyCostMicroUsd: sql`${usageDays.ownKeyCostMicroUsd} + excluded.own_key_cost_micro_usd`,
   estimatedTokens: sql`${usageDays.estimatedTokens} + excluded.estimated_tokens`,
   estimatedCostMicroUsd: sql`${usageDays.estimatedCostMicroUsd} + excluded.estimated_cost_micro_usd`,
+  reportedCalls: sql`${usageDays.reportedCalls} + excluded.reported_calls`,
+  reportedCostMicroUsd: sql`${usageDays.reportedCostMicroUsd} + excluded.reported_cost_micro_usd`,
+  listCostMicroUsd: sql`${usageDays.listCostMicroUsd} + excluded.list_cost_micro_usd`,
 }
 
 /** Monthly usage (UTC) that counts against a user's plan: calls with own provider keys are left out. */

@@ -65,6 +65,8 @@ export type UsageEvent = {
   endpoint: string
   latencyMs: number
   errorMessage: string | null
+  /** The cost by list prices of a call whose cost the provider reported; null when one of them is unknown. */
+  listCostMicroUsd?: MicroUsd | null
 } & Partial<CallDetail>
 
 /** Cache tokens of a call that used no provider's cache. */
@@ -142,6 +144,11 @@ function sumDays(events: Timed[]) {
     sum.calls += 1
     sum.unpricedCalls += countUnpriced(event)
     if (isOwnKey) sum.ownKeyCostMicroUsd += costMicroUsd
+    if (event.listCostMicroUsd != null) {
+      sum.reportedCalls += 1
+      sum.reportedCostMicroUsd += costMicroUsd
+      sum.listCostMicroUsd += event.listCostMicroUsd
+    }
     if (!isEstimated) continue
     sum.estimatedTokens += inputTokens + outputTokens
     sum.estimatedCostMicroUsd += costMicroUsd
@@ -159,6 +166,7 @@ function toDayRow(day: string, { userId, agentId, model, provider }: Timed) {
     calls: 0,
     unpricedCalls: 0,
     ownKeyCostMicroUsd: 0,
+    ...{ reportedCalls: 0, reportedCostMicroUsd: 0, listCostMicroUsd: 0 },
   }
   return { day, userId, agentId, model, provider, ...nothing, estimatedTokens: 0, estimatedCostMicroUsd: 0 }
 }
@@ -304,6 +312,9 @@ function prepareUserSums(tx: Tx) {
         ownKeyCostMicroUsd: value('ownKeyCostMicroUsd'),
         estimatedTokens: value('estimatedTokens'),
         estimatedCostMicroUsd: value('estimatedCostMicroUsd'),
+        reportedCalls: value('reportedCalls'),
+        reportedCostMicroUsd: value('reportedCostMicroUsd'),
+        listCostMicroUsd: value('listCostMicroUsd'),
       })
       .onConflictDoUpdate({
         target: [usageDays.userId, usageDays.day, usageDays.agentId, usageDays.model, usageDays.provider],

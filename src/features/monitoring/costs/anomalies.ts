@@ -11,7 +11,7 @@ import type { CostAnomalies } from './schemas.ts'
 const DAYS = 7
 const FACTOR = 3
 /** Days below one cent are noise. */
-const MIN_MICRO_USD = 10_000
+export const MIN_MICRO_USD = 10_000
 const HOUR_MS = 3_600_000
 
 /** Reports agents that cost much more today than usual, and what agents cost without messages to them. */
@@ -31,7 +31,12 @@ export async function getCostAnomalies(deps: { db: Db; clock: Clock }, userId: s
   return { day, anomalies: anomalies.map(withName), idle: idle.map(withName) }
 }
 
-function listAnomalies(db: Db, userId: string, now: Date): Omit<CostAnomalies['anomalies'][number], 'agentName'>[] {
+/** Lists a user's agents that cost more than 3 times their median of the 7 days before. */
+export function listAnomalies(
+  db: Db,
+  userId: string,
+  now: Date,
+): Omit<CostAnomalies['anomalies'][number], 'agentName'>[] {
   const { agentId, day } = usageDays
   const costs = db
     .select({ agentId, day, costMicroUsd: sql<number>`sum(${usageDays.costMicroUsd})` })

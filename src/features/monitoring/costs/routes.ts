@@ -4,11 +4,14 @@ import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
+import { validate } from '../../../http/validate.ts'
 import type { UsageRecorder } from '../../ai/usage/recorder.ts'
+import { MonthQuery } from '../../ai/usage/schemas.ts'
 import { getCostAnomalies } from './anomalies.ts'
-import { CostAnomalies } from './schemas.ts'
+import { reconcileCosts } from './reconcile-costs.ts'
+import { CostAnomalies, Reconciliation } from './schemas.ts'
 
-/** Unusual costs of the signed-in user's agents. */
+/** Unusual costs of the signed-in user's agents, and reported costs beside list prices. */
 export function costsWeb(deps: {
   db: Db
   clock: Clock
@@ -28,6 +31,21 @@ export function costsWeb(deps: {
     async (c) => {
       await deps.usage.flush()
       return c.json(await getCostAnomalies(deps, c.var.user.id))
+    },
+  )
+
+  app.get(
+    '/api/usage/reconciliation',
+    endpoint({
+      summary: 'Compares reported costs with list prices',
+      tag: 'Usage',
+      responses: { 200: Reconciliation },
+    }),
+    deps.guards.signedIn,
+    validate('query', MonthQuery),
+    async (c) => {
+      await deps.usage.flush()
+      return c.json(await reconcileCosts(deps, c.var.user.id, c.req.valid('query').days))
     },
   )
 

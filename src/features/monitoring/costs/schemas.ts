@@ -26,3 +26,14 @@ export const CostAnomalies = z.object({
   ),
 })
 export type CostAnomalies = z.infer<typeof CostAnomalies>
+
+const Compared = { calls: z.number(), reportedUsd: z.number(), listUsd: z.number(), gapUsd: z.number() }
+/**
+ * `GET /api/usage/reconciliation`: what providers reported for calls, and what the same calls cost by list prices. `gapUsd` is
+ * positive where the provider charged more.
+ */
+export const Reconciliation = z.object({
+  total: z.object(Compared),
+  models: z.array(z.object({ model: z.string(), provider: z.string(), ...Compared })),
+})
+export type Reconciliation = z.infer<typeof Reconciliation>
