@@ -14,7 +14,7 @@ const ABANDON_MS = 60_000
 
 export type TunnelEvent =
   | { event: 'tunnel'; version: string; isResumed: boolean }
-  | { event: 'waiting'; error: string; retryMs: number }
+  | { event: 'reconnecting'; error: string; retryMs: number }
 
 export type DialDeps = {
   /** Serves a stream that the platform opened. @throws Error for an unknown target. */
@@ -55,7 +55,7 @@ export async function keepTunnel(
       const isReplaced = ended.code === CLOSE.replaced
       const longestMs = isReplaced ? MAX_RETRY_MS : Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10))
       const retryMs = Math.round(longestMs * (0.5 + deps.random() / 2))
-      deps.report({ event: 'waiting', error: describe(ended), retryMs })
+      deps.report({ event: 'reconnecting', error: describe(ended), retryMs })
       await abandoning(place, deps.pause(retryMs, stopping))
     }
   } finally {

@@ -7,7 +7,10 @@ import { CLOSE, type MachineHello } from './hello.ts'
 import { createMachineLinks, type LinkTimes } from './links.ts'
 import { joinWithServer } from './pipe.ts'
 
-const TIMES: LinkTimes = { heartbeat: { everyMs: 50, deadMs: 400 }, graceMs: 150, resumeMs: 1500 }
+/** Patient, because CI machines are slow. */
+const PATIENT: LinkTimes = { heartbeat: { everyMs: 50, deadMs: 20_000 }, graceMs: 10_000, resumeMs: 30_000 }
+/** For tests that wait for a machine to count as offline. */
+const QUICK: LinkTimes = { heartbeat: { everyMs: 50, deadMs: 400 }, graceMs: 150, resumeMs: 1500 }
 
 /** Resolves after `ms`, or when `signal` aborts. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -51,7 +54,7 @@ function startGateway() {
 }
 
 /** Connects a machine with a gateway to a platform; `breakConnection` closes the WebSocket without a close frame. */
-async function connectMachine(times = TIMES) {
+async function connectMachine(times = PATIENT) {
   const gateway = startGateway()
   const sockets = new Set<ServerSocket>()
   const changes: boolean[] = []
@@ -165,13 +168,13 @@ test('a machine that is gone answers 503, at once for new requests', async () =>
   const answer = await hanging
   expect(answer.status).toBe(503)
   expect(await answer.json()).toEqual({ error: { message: 'The machine is offline', code: 'MACHINE_OFFLINE' } })
-  expect(performance.now() - startedAt).toBeLessThan(1000)
+  expect(performance.now() - startedAt).toBeLessThan(5000)
   expect(() => world.links.openStream('ins_1', 'gateway')).toThrow('The machine is offline')
   expect(world.changes).toEqual([true, false])
 })
 
 test('a machine that sends nothing counts as offline, and its requests get 503', async () => {
-  await using world = await connectMachine()
+  await using world = await connectMachine(QUICK)
   await world.port()
   world.machine.stopping.abort()
   await world.machine.done
@@ -182,7 +185,7 @@ test('a machine that sends nothing counts as offline, and its requests get 503',
   const answer = await fetch(`${await world.url()}/hang`)
   expect(answer.status).toBe(503)
   expect(world.links.stateOf('ins_1').port).toBeNull()
-  expect(performance.now() - startedAt).toBeLessThan(TIMES.heartbeat.deadMs + TIMES.graceMs + 1000)
+  expect(performance.now() - startedAt).toBeLessThan(QUICK.heartbeat.deadMs + QUICK.graceMs + 5000)
   silent.close()
 })
 
@@ -212,8 +215,9 @@ test('a second process with the same credentials replaces the first, which repor
   await using world = await connectMachine()
   await world.port()
   const second = world.dial()
-  for (let turn = 0; turn < 100 && !world.events.some(({ event }) => event === 'waiting'); turn++) await Bun.sleep(10)
-  expect(world.events.find(({ event }) => event === 'waiting')).toMatchObject({
+  for (let turn = 0; turn < 100 && !world.events.some(({ event }) => event === 'reconnecting'); turn++)
+    await Bun.sleep(10)
+  expect(world.events.find(({ event }) => event === 'reconnecting')).toMatchObject({
     error: 'Another process connected with these credentials',
   })
   second.stopping.abort()

@@ -222,7 +222,9 @@ function toText(event: MachineEvent): string | null {
   if (event.event === 'listening') return `Gateway     ${event.url}`
   if (event.event === 'connected') return `Registered  ${event.name}, see ${event.dashboardUrl}`
   if (event.event === 'tunnel') return `Connected   platform ${event.version}${event.isResumed ? ', resumed' : ''}`
-  if (event.event === 'waiting') return `Waiting     ${event.error}; trying again in ${toSeconds(event.retryMs)} s`
+  if (event.event === 'waiting' || event.event === 'reconnecting') {
+    return `Waiting     ${event.error}; trying again in ${toSeconds(event.retryMs)} s`
+  }
   return event.event === 'stopped' ? 'Stopped' : null
 }
 

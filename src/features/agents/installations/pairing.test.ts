@@ -2,12 +2,13 @@ import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
+import { until } from '../../../../tests/harness/until.ts'
 import { VERSION } from '../../../core/version.ts'
 import { CreatedKey } from '../../accounts/keys/schemas.ts'
 import { agents } from '../registry/tables.ts'
 import { Installations, PairedMachine, PairingCode } from './schemas.ts'
 import { installations, pairingCodes } from './tables.ts'
-import { forgetTunnels, reportOffline } from './tunnel-state.ts'
+import { createTunnelRecorder, forgetTunnels, reportOffline } from './tunnel-state.ts'
 
 const MINUTE_MS = 60_000
 
@@ -147,6 +148,39 @@ test('pairing again under the same name replaces the token', async () => {
     (await backend.request('/api/installations/self', json('PUT', { version: VERSION }, bearer(token)))).status
   expect([await self(first.token), await self(second.token)]).toEqual([401, 200])
   expect(await list()).toHaveLength(1)
+})
+
+test('PUT /api/installations/self: 409 for a version that is too far away, which the list then shows', async () => {
+  const { newCode, pair, backend, list } = await openTest()
+  const { token } = PairedMachine.parse(await (await pair(await newCode())).json())
+  const refused = await backend.request('/api/installations/self', json('PUT', { version: '7.0.0' }, bearer(token)))
+  expect(refused.status).toBe(409)
+  expect(await list()).toMatchObject([
+    { version: '7.0.0', platformVersion: VERSION, versionProblem: expect.stringContaining('run stead upgrade') },
+  ])
+})
+
+test('a machine that is back after a reported outage is reported, and its agent runs again', async () => {
+  const { newCode, pair, platform, clock, list } = await openTest()
+  const { installationId, agentId } = PairedMachine.parse(await (await pair(await newCode())).json())
+  await forgetTunnels(platform.agents)
+  clock.advance(6 * MINUTE_MS)
+  await reportOffline(platform.agents)
+  const notices: { kind: string; text: string }[] = []
+  let port: number | null = 4321
+  const links = { stateOf: () => ({ port, latencyMs: null }), remove: () => undefined }
+  const sendNotice = (_tx: unknown, { kind, text }: { kind: string; text: string }) => void notices.push({ kind, text })
+  const record = createTunnelRecorder({ ...platform, sendNotice }, () => links)
+  const agent = () => platform.db.select().from(agents).where(eq(agents.id, agentId)).get()
+  record(installationId)
+  await until('the agent', async () => agent()?.tunnelPort === 4321)
+  expect(agent()).toMatchObject({ status: 'running', downAt: null, lastError: null })
+  expect(notices).toEqual([{ kind: 'recovered', text: 'The machine “attic” is back online.' }])
+  port = null
+  record(installationId)
+  await until('the outage', async () => agent()?.tunnelPort === null)
+  expect(agent()).toMatchObject({ lastError: 'The machine is offline' })
+  expect(await list()).toMatchObject([{ tunnel: { state: 'offline', since: clock.now().toISOString() } }])
 })
 
 test('PUT /api/installations/self and GET /api/installations/:id/tunnel: 401 for other credentials, 404 for the machine of someone else', async () => {

@@ -30,9 +30,9 @@ import {
   RegisterHomeRequest,
   RegisterLinkRequest,
 } from './schemas.ts'
-import { deleteInstallation, listInstallations, recordHeartbeat, register } from './service.ts'
+import { checkMachineVersion, deleteInstallation, listInstallations, recordHeartbeat, register } from './service.ts'
 import type { InstallationRow } from './tables.ts'
-import { findSkew, requireVersion } from './versions.ts'
+import { findSkew } from './versions.ts'
 
 /** Installation routes of the web API: own machines only. */
 export function installationsWeb(
@@ -231,7 +231,7 @@ export function machinesBackend(
     async (c) => {
       const { userId, name, mode } = c.var.machine
       const update = c.req.valid('json')
-      requireVersion(update.version, deps.version)
+      await checkMachineVersion(deps, c.var.machine.id, update.version)
       const row = await write(deps.db, (tx) => saveInstallation(deps, tx, { ...update, userId, name, mode }))
       const { id: installationId, agentId } = row
       const version = deps.version

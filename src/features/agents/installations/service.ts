@@ -36,6 +36,20 @@ export async function register(
   return write(deps.db, (tx) => saveInstallation(deps, tx, request))
 }
 
+/**
+ * Checks the version of a known machine. A refused one is stored, so that the dashboard shows what to do.
+ * @throws AppError `conflict` VERSION_UNSUPPORTED.
+ */
+export async function checkMachineVersion(
+  { db, version: platformVersion }: { db: Db; version: string },
+  id: string,
+  version: string,
+): Promise<void> {
+  if (findSkew(version, platformVersion) === null) return
+  await write(db, (tx) => tx.update(installations).set({ version }).where(eq(installations.id, id)).run())
+  requireVersion(version, platformVersion)
+}
+
 /** A machine that is silent for longer is inactive. */
 const SILENT_MS = 15 * 60_000
 
