@@ -44,6 +44,14 @@ test('a minute after the first request the count starts again', async () => {
   expect((await request('/')).status).toBe(200)
 })
 
+test('a clock that is set back begins a new minute', async () => {
+  setSystemTime(new Date('2026-11-20T12:00:00Z'))
+  const { request } = limited(1)
+  await request('/')
+  setSystemTime(new Date('2026-11-20T11:00:00Z'))
+  expect((await request('/')).status).toBe(200)
+})
+
 test('each address has its own count; addresses of one IPv6 /64 share a count', async () => {
   const { request } = limited(1)
   const from = async (address: string | null) => (await request('/', {}, { address })).status

@@ -80,7 +80,8 @@ function createCounter(): (key: string) => { hits: number; resetMs: number } {
     const name = key.length <= MAX_KEY_LENGTH ? key : sha256(key)
     const now = Date.now()
     const known = counts.get(name)
-    if (known && known.resetMs > now) {
+    // A clock that was set back must not make a window longer.
+    if (known && known.resetMs > now && known.resetMs <= now + WINDOW_MS) {
       known.hits += 1
       return known
     }
