@@ -45,7 +45,7 @@ export async function buildExecutable(
 }
 
 /** Threads that the program starts. */
-const WORKERS = ['src/db/wal/checkpoint-worker.ts', 'src/db/cluster/copy-worker.ts']
+const WORKERS = ['src/db/wal/checkpoint-worker.ts']
 
 async function bundle(
   outfile: string,

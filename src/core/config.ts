@@ -132,6 +132,7 @@ function toCluster(env: Settings, environment: Record<string, string | undefined
     nodeUrl: env.CLUSTER_NODE_URL,
     nodeId: env.CLUSTER_NODE_ID,
     allowsAsync: env.CLUSTER_ALLOW_ASYNC,
+    checkMs: env.CLUSTER_CHECK_MINUTES * 60_000,
   }
 }
 

@@ -37,6 +37,12 @@ export function listPendingMigrations(sqlite: Database.Database, migrations: Mig
   return listPending(isNew ? new Map() : readApplied(sqlite), migrations).map((migration) => migration.name)
 }
 
+/** Returns the number of applied migrations. */
+export function countMigrations(sqlite: Database.Database): number {
+  const isNew = sqlite.prepare("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").get() === undefined
+  return isNew ? 0 : readApplied(sqlite).size
+}
+
 /**
  * Checks the schema version read-only, because opening for writing changes the file: the database of a newer version
  * stays untouched.

@@ -36,6 +36,8 @@ export type CommitLog = {
   findRefusal(): AppError | null
   /** Stores the statements of an open transaction. @throws AppError `unavailable`; the transaction is rolled back then. */
   append(statements: readonly LoggedStatement[]): Promise<void>
+  /** Called after the commit of a stored batch, before another one begins. */
+  noteCommit(): void
   /** Called when a stored batch could not be committed here: this file now lacks entries of the log. */
   noteLostCommit(error: unknown): void
 }
@@ -138,7 +140,8 @@ class WriteQueue {
     try {
       await log.append(statements)
       const failure = this.#commit(written, failures)
-      if (failure !== null) log.noteLostCommit(failure)
+      if (failure === null) log.noteCommit()
+      else log.noteLostCommit(failure)
     } catch (error) {
       if (this.#sqlite.inTransaction) this.#statements.rollback.run()
       for (const { work } of written) work.reject(error)

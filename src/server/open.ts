@@ -14,7 +14,7 @@ import type { Log } from '../core/log.ts'
 import { createSealer } from '../core/secrets.ts'
 import { readOrCreate } from '../core/text/read-or-create.ts'
 import { countRows } from '../db/count-rows.ts'
-import type { Db } from '../db/open.ts'
+import type { Connection, Db } from '../db/open.ts'
 import { startCheckpoints } from '../db/wal/checkpoints.ts'
 import { write } from '../db/write.ts'
 import { noteKey, readKeptKey } from '../features/accounts/encryption/master-key.ts'
@@ -90,8 +90,36 @@ export type OpenServer = ServedApps & {
  * @throws StartupError when the database cannot be opened or migrated.
  */
 export async function openServer(parts: ServerParts): Promise<OpenServer> {
+  const { config, cluster } = parts
+  const { connection, isCurrent } = openMigrated(config.databaseFile, config.dataDir, cluster)
+  try {
+    return isCurrent || !cluster ? await openOn(connection, parts) : openForwarding(connection, parts, cluster)
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}
+
+/** A node whose file lacks migrations answers nothing itself until the leader has them too. */
+function openForwarding(connection: Connection, { encryptionKey, log }: ServerParts, cluster: ClusterNode): OpenServer {
+  const notReady = () => Response.json({ error: 'Starting' }, { status: 503, headers: { 'retry-after': '1' } })
+  return {
+    app: { fetch: notReady },
+    agentProxy: { agentOf: () => null, answer: async () => notReady() },
+    router: createClusterRouter(cluster, createSealer(encryptionKey).deriveKey('cluster'), log),
+    runtimeName: 'swarm',
+    setupLink: null,
+    isStandby: false,
+    listProviders: () => [],
+    reload: () => undefined,
+    countRunning: () => 0,
+    wasTakenOver: () => false,
+    close: async () => connection.close(),
+  }
+}
+
+async function openOn(connection: Connection, parts: ServerParts): Promise<OpenServer> {
   const { config, log, encryptionKey, cluster } = parts
-  const { connection } = openMigrated(config.databaseFile, config.dataDir, cluster)
   const { db } = connection
   const isFollower = cluster?.role() === 'follower'
   if (!isFollower) {
@@ -122,14 +150,17 @@ export async function openServer(parts: ServerParts): Promise<OpenServer> {
       return provider && parts.trace(provider)
     },
   })
+  // In a cluster these writes can fail, so they come before anything that would have to be stopped.
+  const setupLink = isStandby ? null : await prepareFirstAccount(platform, config)
+  const runtimeName = await runtimes.choose()
   const checkpoints = startCheckpoints({ sqlite: connection.sqlite, file: config.databaseFile, log })
   const jobs = isStandby ? startIdleJobs(platform) : await startJobs(platform)
   return {
     app: createApp(platform, openDashboard()),
     agentProxy: createAgentProxy(platform.agents),
-    runtimeName: await runtimes.choose(),
+    runtimeName,
     router: cluster && createClusterRouter(cluster, createSealer(encryptionKey).deriveKey('cluster'), log),
-    setupLink: isStandby ? null : await prepareFirstAccount(platform, config),
+    setupLink,
     isStandby: objection !== null,
     listProviders: () => platform.ai.serviceProviders.all.map(({ id }) => id),
     reload() {

@@ -16,7 +16,7 @@ import { copyKeyUsage } from '../features/ai/usage/key-usage.ts'
 import type { Base } from '../features/base.ts'
 import { createMemoryInstruction } from '../features/conversations/memory/read.ts'
 import { clearMemory } from '../features/conversations/memory/save.ts'
-import type { UnderWay } from '../features/monitoring/prometheus/registry.ts'
+import type { ExpositionDeps, UnderWay } from '../features/monitoring/prometheus/registry.ts'
 import { createGrantCredits } from '../features/payments/ledger/credits.ts'
 import { createClonePaymentPosting } from '../features/payments/ledger/post.ts'
 import { createWallet } from '../features/payments/wallets/create.ts'
@@ -55,7 +55,7 @@ export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
   /** Replaces the platform's token counter. */
   tokens?: TokenCounter
   /** The cluster that this node belongs to; null for a single node. */
-  cluster?: Cluster | null
+  cluster?: (Cluster & { measure: ExpositionDeps['measureCluster'] }) | null
 }
 
 /** Returns the callbacks by which lower domains cause effects in higher ones. */

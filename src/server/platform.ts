@@ -81,7 +81,7 @@ export function openPlatform(parts: PlatformParts) {
       base,
       settings,
       { ...pick(agents, ['diskFloor', 'runtimes']), turns: conversations.turns },
-      bound.countUnderWay,
+      { countUnderWay: bound.countUnderWay, measureCluster: () => parts.cluster?.measure() ?? null },
     ),
   }
   const admin = {

@@ -100,8 +100,11 @@ export type Program = Pick<Server, 'urls'> & {
  */
 export type Installation = AsyncDisposable & {
   dataDir: string
-  /** Starts `serve` and waits until all three listeners answer. @throws Error with its words when it ends instead. */
-  start(environment?: Record<string, string>): Promise<Program>
+  /**
+   * Starts `serve`, with another program than the installation's where `command` is given, and waits until all three
+   * listeners answer. @throws Error with its output when it ends instead.
+   */
+  start(environment?: Record<string, string>, command?: readonly [string, ...string[]]): Promise<Program>
   /** Runs a command to its end, such as `user list`. */
   run(args: string[], options?: { stdin?: string; environment?: Record<string, string> }): Promise<Finished>
   /** Process ids of the agents, by agent. */
@@ -135,8 +138,13 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
     SUMMARIZER_PORT: String(summarizer),
     ...options.environment,
   }
-  const spawn = (args: string[], stdin: string, more: Record<string, string> = {}) => {
-    const child = Bun.spawn([...(options.command ?? STEAD), ...args], {
+  const spawn = (
+    args: string[],
+    stdin: string,
+    more: Record<string, string> = {},
+    command = options.command ?? STEAD,
+  ) => {
+    const child = Bun.spawn([...command, ...args], {
       cwd: options.cwd ?? home,
       env: { ...environment, ...more },
       stdin: Buffer.from(stdin),
@@ -155,10 +163,10 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
       const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
       return { exitCode: await child.exited, stdout, stderr }
     },
-    async start(more) {
+    async start(more, command) {
       if (isNew && !options.isEmpty && more?.DATA_DIR === undefined) await addMigratedDatabase(dataDir)
       isNew = false
-      return startProgram(spawn(options.serve ?? ['serve'], '', more))
+      return startProgram(spawn(options.serve ?? ['serve'], '', more, command))
     },
     agentPids: () => findAgentPids(dataDir),
     async [Symbol.asyncDispose]() {

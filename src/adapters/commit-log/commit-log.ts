@@ -44,6 +44,7 @@ CREATE TABLE IF NOT EXISTS stead_snapshots (
   created_at timestamptz NOT NULL DEFAULT now());
 CREATE TABLE IF NOT EXISTS stead_snapshot_parts (
   seq bigint NOT NULL, part integer NOT NULL, bytes bytea NOT NULL, PRIMARY KEY (seq, part));
+CREATE TABLE IF NOT EXISTS stead_checksums (seq bigint PRIMARY KEY, sums text NOT NULL, read_at timestamptz NOT NULL DEFAULT now());
 `
 /** Advisory lock of the set-up, because PostgreSQL does not serialize CREATE TABLE IF NOT EXISTS. */
 const SETUP_LOCK = 7_371_001
@@ -214,6 +215,19 @@ function createSnapshots(query: Query) {
       )
       if (!row) throw new LogUnreachable(`part ${part} of snapshot ${seq} is missing`)
       return row.bytes
+    },
+
+    /** Stores the leader's checksum of each table as of `seq`, instead of earlier ones. */
+    async saveChecksums(seq: number, sums: Record<string, string>): Promise<void> {
+      const text = JSON.stringify(sums)
+      await query((sql) => sql`DELETE FROM stead_checksums WHERE seq < ${seq}`)
+      await query((sql) => sql`INSERT INTO stead_checksums (seq, sums) VALUES (${seq}, ${text}) ON CONFLICT DO NOTHING`)
+    },
+
+    /** Returns the leader's checksum of each table as of `seq`; null while there are none. */
+    async findChecksums(seq: number): Promise<Record<string, string> | null> {
+      const [row] = await query((sql) => sql`SELECT sums FROM stead_checksums WHERE seq = ${seq}`)
+      return row ? JSON.parse(row.sums) : null
     },
 
     /** Deletes all snapshots but the newest `kept`, and the entries that the oldest of these contains. */

@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs'
 import { createCommitLogStore } from '../../adapters/commit-log/commit-log.ts'
 import { openLogDatabase } from '../../adapters/commit-log/log-database.ts'
 import type { Config } from '../../core/config.ts'
 import { AppError } from '../../core/errors.ts'
+import { leaveLog } from '../../db/cluster/position.ts'
+import { lockDataDir } from '../../db/instance-lock.ts'
 import { ClusterSnapshot, type ClusterStatus } from '../../features/admin/cluster/schemas.ts'
 import { readClusterStatus } from '../../server/cluster/status.ts'
 import { NotRunningError } from '../exit.ts'
@@ -22,6 +25,24 @@ export async function storeSnapshot(config: Config, isJson: boolean): Promise<vo
   const client = createServerClient(leader.url, { authorization: `Bearer ${config.internalApiKey}` })
   const { position } = await client.ask(ClusterSnapshot, 'POST', '/api/cluster/snapshot')
   process.stdout.write(isJson ? `${JSON.stringify({ position })}\n` : `A snapshot is stored at position ${position}.\n`)
+}
+
+/**
+ * Makes the database of a stopped node one of a single node.
+ * @throws StartupError while a server runs on the folder; AppError `not_found` when the database belongs to no cluster.
+ */
+export function leaveCluster({ dataDir, databaseFile }: Config, isJson: boolean): void {
+  if (!existsSync(databaseFile)) throw new AppError('not_found', `DATA_DIR: there is no ${databaseFile}`)
+  const unlock = lockDataDir(dataDir)
+  try {
+    const left = leaveLog(databaseFile)
+    if (!left) throw new AppError('not_found', 'DATA_DIR: the database belongs to no cluster')
+    const { cluster, seq } = left
+    const text = `The database left the cluster ${cluster} at position ${seq}. Unset CLUSTER_LOG_URL before the next start.`
+    process.stdout.write(isJson ? `${JSON.stringify({ cluster, position: seq })}\n` : `${text}\n`)
+  } finally {
+    unlock()
+  }
 }
 
 async function withLog<T>(

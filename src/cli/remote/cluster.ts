@@ -3,7 +3,7 @@ import { readConfig } from '../../core/config.ts'
 import { addExample } from '../example.ts'
 import { addSettingFlags, readEnvironment } from '../settings/environment.ts'
 
-/** Adds `cluster`: shows the nodes, and stores a snapshot. */
+/** Adds `cluster`: shows the nodes, stores a snapshot, and makes a node a single one. */
 export function clusterCommand(program: Command): void {
   const cluster = program.command('cluster').description('shows and maintains the cluster of CLUSTER_LOG_URL')
   cluster.helpCommand(false)
@@ -21,5 +21,12 @@ export function clusterCommand(program: Command): void {
     .action(async ({ json, ...flags }: { json: boolean }) => {
       const { storeSnapshot } = await import('./cluster-log.ts')
       await storeSnapshot(readConfig(readEnvironment(flags)), json)
+    })
+  addSettingFlags(addExample(cluster.command('leave'), 'stead cluster leave'))
+    .description('makes the database of a stopped node one of a single node, which no longer follows the log')
+    .option('--json', 'print one JSON document', false)
+    .action(async ({ json, ...flags }: { json: boolean }) => {
+      const { leaveCluster } = await import('./cluster-log.ts')
+      leaveCluster(readConfig(readEnvironment(flags)), json)
     })
 }

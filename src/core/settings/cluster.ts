@@ -15,6 +15,11 @@ export const CLUSTER = {
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be letters, digits, dots, dashes and underscores')
     .default(() => hostname())
     .meta({ description: 'Name of this node in the cluster; each node has its own', otherwise: 'the host name' }),
+  CLUSTER_CHECK_MINUTES: z.coerce
+    .number()
+    .positive()
+    .default(60)
+    .describe('Minutes between comparisons of all tables with those of the leader; fractions are accepted'),
   CLUSTER_ALLOW_ASYNC: flag(false).describe(
     '`true` accepts a commit log without synchronous replication: acknowledged writes are lost when its server is lost',
   ),

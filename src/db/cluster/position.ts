@@ -56,6 +56,18 @@ export function writePositionOfFile(file: string, { cluster, seq, hash }: LogPos
   sqlite.close()
 }
 
+/** Makes a file that is not open a single node's. @returns its last position; null when it belongs to no cluster. */
+export function leaveLog(file: string): LogPosition | null {
+  const sqlite = new Database(file, { fileMustExist: true })
+  try {
+    const position = readLogPosition(sqlite)
+    sqlite.exec('DROP TABLE IF EXISTS log_applied')
+    return position
+  } finally {
+    sqlite.close()
+  }
+}
+
 /** Returns the version of SQLite, which has to be the same on all nodes. */
 export function readSqliteVersion(): string {
   const sqlite = new Database(':memory:')

@@ -10,7 +10,7 @@ import { createDatabaseProbe, type ExpositionDeps, openExposition } from './prom
 
 type MonitoringSettings = Pick<Config, 'agents' | 'dataDir' | 'databaseFile' | 'metricsToken'>
 
-/** Opens the monitoring domain. `countUnderWay` counts the requests of the listeners. */
+/** Opens the monitoring domain. `counts` are of the listeners and of the cluster. */
 export function openMonitoring(
   { db, clock }: Base,
   { agents, dataDir, databaseFile, metricsToken }: MonitoringSettings,
@@ -20,7 +20,7 @@ export function openMonitoring(
     turns,
   }: Pick<ReturnType<typeof openAgents>, 'diskFloor' | 'runtimes'> &
     Pick<ReturnType<typeof openConversations>, 'turns'>,
-  countUnderWay: ExpositionDeps['countUnderWay'],
+  counts: Pick<ExpositionDeps, 'countUnderWay' | 'measureCluster'>,
 ) {
   const measureDatabase = createDatabaseProbe(databaseFile)
   return {
@@ -30,7 +30,7 @@ export function openMonitoring(
       db,
       measureDatabase,
       measureFreeDisk: diskFloor.measure,
-      countUnderWay,
+      ...counts,
       countTurns: turns.count,
     }),
     findFailing: createReadiness({ db, clock, runtimes, diskFloor }),

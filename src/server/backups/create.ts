@@ -12,6 +12,7 @@ import type { Config } from '../../core/config.ts'
 import { AppError, StartupError } from '../../core/errors.ts'
 import { requireWritableFolder } from '../../core/files/ownership.ts'
 import { VERSION } from '../../core/version.ts'
+import { leaveLog } from '../../db/cluster/position.ts'
 import { copyDatabase } from '../../db/copy.ts'
 import { openForReading } from '../../db/open.ts'
 import { listKeyFiles, toKeyFile } from '../keys/key-file.ts'
@@ -104,6 +105,8 @@ async function stage(config: BackupConfig, createdAt: Date, staging: Staging, re
   const { dataDir, databaseFile, encryptionKey } = config
   const database = join(staging.path, 'stead.db')
   await copyDatabase(databaseFile, database, (done) => report('copying the database', done))
+  // A restored database continues no log.
+  leaveLog(database)
   const keys = await stageSmallFiles(dataDir, staging)
   const key = encryptionKey ? 'given' : keys.includes(KEY) ? 'kept' : 'none'
   report('proving the database')

@@ -4,11 +4,16 @@ import { migrations } from '../../../migrations/list.ts'
 import { type CommitLogStore, createCommitLogStore } from '../../adapters/commit-log/commit-log.ts'
 import { LogUnreachable, openLogDatabase } from '../../adapters/commit-log/log-database.ts'
 import type { Config } from '../../core/config.ts'
-import { StartupError } from '../../core/errors.ts'
+import { errorMessage, StartupError } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { createSealer } from '../../core/secrets.ts'
-import { readPositionOfFile, readSqliteVersion, writePositionOfFile } from '../../db/cluster/position.ts'
+import {
+  type LogPosition,
+  readPositionOfFile,
+  readSqliteVersion,
+  writePositionOfFile,
+} from '../../db/cluster/position.ts'
 
 /** How long a start waits for the log. */
 const START_MS = 20_000
@@ -34,6 +39,7 @@ export async function joinCluster(config: JoinConfig, log: Log): Promise<Members
     sqliteVersion: readSqliteVersion(),
   }
   const cluster = await untilReachable(() => store.prepare(mine))
+  const isFounder = cluster.id === mine.id
   if (cluster.keyCheck !== mine.keyCheck) {
     throw new StartupError('ENCRYPTION_KEY: differs from the key of the cluster in CLUSTER_LOG_URL')
   }
@@ -43,7 +49,7 @@ export async function joinCluster(config: JoinConfig, log: Log): Promise<Members
     )
   }
   await requireSameClock(store)
-  await prepareFile({ file: config.databaseFile, clusterId: cluster.id, store, log })
+  await prepareFile({ file: config.databaseFile, clusterId: cluster.id, isFounder, store, log })
   return { store, clusterId: cluster.id }
 }
 
@@ -72,36 +78,48 @@ export function requireKnownMigrations(count: number): void {
   throw new StartupError('CLUSTER_LOG_URL: a newer version of Stead writes to this cluster: upgrade this node')
 }
 
-/** The file continues the log, is empty, or founds the cluster. */
-async function prepareFile({
-  file,
-  clusterId,
-  store,
-  log,
-}: {
-  file: string
-  clusterId: string
-  store: CommitLogStore
-  log: Log
-}) {
+type FileToJoin = { file: string; clusterId: string; isFounder: boolean; store: CommitLogStore; log: Log }
+
+/** The file continues the log, founds the cluster, or is replaced by a snapshot. */
+async function prepareFile({ file, clusterId, isFounder, store, log }: FileToJoin): Promise<void> {
   const known = existsSync(file) ? readPositionOfFile(file) : null
-  const { newest } = await untilReachable(() => store.readState())
-  const snapshot = await untilReachable(() => store.findSnapshot())
-  const isFounded = newest > 0 || snapshot !== null
   if (known) {
     if (known.cluster !== clusterId) throw new StartupError('DATA_DIR: the database belongs to another cluster')
-    const oldest = (await untilReachable(() => store.readAfter(known.seq, 1)))[0]?.seq
-    const isCovered = known.seq >= newest || oldest === known.seq + 1
-    if (known.seq <= Math.max(newest, snapshot?.seq ?? 0) && isCovered) return
-    log.warn({ seq: known.seq, newest }, 'the database does not continue the log of the cluster: it is replaced')
+    if (await isContinued(known, store)) return
+    log.warn({ seq: known.seq }, 'the database does not continue the log of the cluster: it is replaced')
     if (await cloneSnapshot(store, file, log)) return
     throw new StartupError('DATA_DIR: the database does not continue the log of the cluster, and there is no snapshot')
   }
-  if (!isFounded) return writePositionOfFile(file, { cluster: clusterId, seq: 0, hash: '' })
+  // Nobody else knows the first hash, so a node without the founder's data cannot continue its log.
+  if (isFounder) return writePositionOfFile(file, { cluster: clusterId, seq: 0, hash: randomText(32) })
   if (existsSync(file)) {
     throw new StartupError('DATA_DIR: the database has data of its own, and the cluster has others: move it away')
   }
-  if (!(await cloneSnapshot(store, file, log))) writePositionOfFile(file, { cluster: clusterId, seq: 0, hash: '' })
+  await cloneFirstSnapshot(store, file, log)
+}
+
+/** Returns whether the log has all entries that follow the position. */
+async function isContinued({ seq }: LogPosition, store: CommitLogStore): Promise<boolean> {
+  const { newest } = await untilReachable(() => store.readState())
+  const snapshot = await untilReachable(() => store.findSnapshot())
+  const [next] = await untilReachable(() => store.readAfter(seq, 1))
+  const isCovered = seq >= newest || next?.seq === seq + 1
+  return seq <= Math.max(newest, snapshot?.seq ?? 0) && isCovered
+}
+
+/** The founder stores a snapshot soon after its start. @throws StartupError with exit code 75 when there is none. */
+async function cloneFirstSnapshot(store: CommitLogStore, file: string, log: Log): Promise<void> {
+  const endsAt = performance.now() + START_MS
+  while (!(await untilReachable(() => cloneSnapshot(store, file, log)))) {
+    if (performance.now() >= endsAt) {
+      const cause = new LogUnreachable('no snapshot')
+      throw new StartupError(
+        'CLUSTER_LOG_URL: the cluster has no snapshot yet: start its first node, or empty this PostgreSQL database',
+        { cause },
+      )
+    }
+    await Bun.sleep(RETRY_MS)
+  }
 }
 
 function setAside(file: string): void {
@@ -133,9 +151,8 @@ async function untilReachable<T>(work: () => Promise<T>): Promise<T> {
       return await work()
     } catch (error) {
       if (!(error instanceof LogUnreachable)) {
-        throw new StartupError(`CLUSTER_LOG_URL: ${error instanceof Error ? error.message : String(error)}`, {
-          cause: error,
-        })
+        if (error instanceof StartupError) throw error
+        throw new StartupError(`CLUSTER_LOG_URL: the log cannot be used (${errorMessage(error)})`, { cause: error })
       }
       if (performance.now() >= endsAt) {
         throw new StartupError('CLUSTER_LOG_URL: no PostgreSQL server that accepts writes answers', { cause: error })

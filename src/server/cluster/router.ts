@@ -22,6 +22,8 @@ export type ReceivedRequest = {
   host: string | null
   address(): string | null
   server: Bun.Server<SocketHandler>
+  /** Lifts the limit of idle time, which the leader applies to what it is forwarded. */
+  keepOpen(): void
   /** Answers the request with this process's own services. */
   serve(request: Request, as: ForwardedRequest): Response | undefined | Promise<Response | undefined>
 }
@@ -55,6 +57,7 @@ export function createClusterRouter(node: ClusterNode, key: Buffer, log: Log): C
     headers.delete('host')
     const { pathname, search } = new URL(request.url)
     if (isWebSocket(request)) return tunnel(received, headers, leaderUrl)
+    received.keepOpen()
     try {
       return await fetch(`${leaderUrl}${pathname}${search}`, {
         method: request.method,
@@ -67,7 +70,7 @@ export function createClusterRouter(node: ClusterNode, key: Buffer, log: Log): C
     } catch (error) {
       if (!request.signal.aborted)
         log.warn({ error: errorMessage(error) }, 'the leader of the cluster cannot be reached')
-      return unavailable('The leader of the cluster cannot be reached.', request.method === 'GET')
+      return unavailable('The leader of the cluster cannot be reached.', request.method === 'GET' || isUnsent(error))
     }
   }
 
@@ -91,10 +94,10 @@ export function createClusterRouter(node: ClusterNode, key: Buffer, log: Log): C
     if (header.isPresent(request.headers)) return unavailable('This node of the cluster does not write.', true)
     const path = getPath(request)
     const leaderUrl = node.leaderUrl()
-    if (path === '/healthz') return serveHere(received)
+    if (path === '/healthz') return Response.json({ status: 'ok' })
     if (path === '/readyz') return leaderUrl ? Response.json({ status: 'ok' }) : unavailable('No leader', true)
-    const canRead = isRead(request) && !isWebSocket(request) && (await node.waitFor(wantedPosition(request), WAIT_MS))
-    if (canRead) {
+    const isReadable = isRead(request) && !isWebSocket(request) && !isCallback(path) && node.canRead()
+    if (isReadable && (await node.waitFor(wantedPosition(request), WAIT_MS))) {
       const answer = await serveHere(received)
       if (answer?.status !== 503 || !leaderUrl) return answer
       await answer.body?.cancel()
@@ -121,6 +124,16 @@ function isRead({ method }: Request): boolean {
 
 function isWebSocket({ headers }: Request): boolean {
   return headers.get('upgrade')?.toLowerCase() === 'websocket'
+}
+
+/** A sign-in ends with a GET that writes. */
+function isCallback(path: string): boolean {
+  return path.endsWith('/callback')
+}
+
+/** Returns whether the connection failed, so that the leader received nothing. */
+function isUnsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^(ECONNREFUSED|ConnectionRefused)$/.test(String(error.code))
 }
 
 /** Returns the entry that the client has to see; 0 when it wrote nothing. */

@@ -6,11 +6,11 @@ const QUIET_MS = 60_000
 /** Logs at most this many characters of an unknown host name. */
 const SHOWN_CHARACTERS = 100
 
-type HostConfig = Pick<Config, 'host' | 'domain' | 'agentsDomain' | 'allowedHosts' | 'appUrl'>
+type HostConfig = Pick<Config, 'host' | 'domain' | 'agentsDomain' | 'allowedHosts' | 'appUrl' | 'cluster'>
 
 /** Returns the rule for accepted Host headers. */
 export function hostRuleOf(config: HostConfig): HostRule {
-  const urls = [config.appUrl].filter((url) => url !== undefined)
+  const urls = [config.appUrl, config.cluster?.nodeUrl].filter((url) => url !== undefined)
   const names = [config.host, config.domain, ...urls.map((url) => new URL(url).hostname), ...config.allowedHosts]
   return createHostRule({ names, agentsDomain: config.agentsDomain })
 }

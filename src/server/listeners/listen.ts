@@ -27,7 +27,11 @@ type ListenOptions = {
  * The app, and the proxy to agents that answers on the web port by Host header. `router` decides which node of a cluster
  * answers; null for a single node.
  */
-export type ServedApps = { app: App; agentProxy: AgentProxy; router: ClusterRouter | null }
+export type ServedApps = {
+  app: Pick<App, 'fetch'>
+  agentProxy: Pick<AgentProxy, 'agentOf' | 'answer'>
+  router: ClusterRouter | null
+}
 
 export type Listeners = {
   ports: Record<ApiName, number>
@@ -183,6 +187,7 @@ function listenOn(
               request,
               ...{ api, host: hostHeader, server, serve },
               address: () => own.address,
+              keepOpen: () => server.timeout(received, 0),
             })
           : serve(request, own)
         return answer instanceof Response

@@ -1,14 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { SERVICE_KEY } from '../../harness/server.ts'
 import { openPostgres, POSTGRES_PROGRAMS, type TestPostgres } from '../../harness/services/postgres.ts'
 import { until } from '../../harness/until.ts'
 import {
+  changeAccounts,
   checksums,
   complete,
   forgetHistory,
   keepRegistering,
   listAccounts,
   listGenerations,
+  openLateModel,
   openNode,
   readStatus,
   register,
@@ -21,6 +25,8 @@ import {
 const PATIENCE_MS = 600_000
 /** Time without an acknowledged write after the loss of a node; a busy machine adds to the lease of 3 s. */
 const MAX_GAP_MS = 20_000
+/** Longer than the lease of a leader, which therefore changes when the log is back. */
+const LEASE_MS = 4000
 
 let postgres: TestPostgres
 if (POSTGRES_PROGRAMS === null) console.warn('Cluster tests are skipped: PostgreSQL is not installed.')
@@ -154,6 +160,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
       expect(refused.status).toBe(503)
       expect(performance.now() - sentAt).toBeLessThan(10_000)
       await until('a refusal of which nothing was done', async () => (await register(one)).retryAfter !== null)
+      await Bun.sleep(LEASE_MS)
       for (const { web } of [one, two]) expect((await fetch(`${web}/api/auth/providers`)).status).toBe(200)
       expect((await fetch(`${one.backend}/readyz`)).status).toBe(503)
       await postgres.start()
@@ -193,6 +200,78 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
         return Bun.deepEquals(checksums(two), checksums(one))
       })
       expect(again.lines.filter((line) => line.includes('has another history'))).toHaveLength(1)
+    },
+    PATIENCE_MS,
+  )
+
+  test(
+    'a node that founds a cluster brings its data; it runs alone again only after `stead cluster leave`',
+    async () => {
+      const { one, two } = await openPair()
+      await using _one = one
+      await using _two = two
+      const alone = { CLUSTER_LOG_URL: '', AGENT_RUNTIME: 'process' }
+      const single = await one.start(alone)
+      await setUp(one)
+      await single.stop()
+      const [first] = await startNodes([one])
+      const [second] = await startNodes([two])
+      await untilEqual([one, two])
+      expect(listAccounts(two).size).toBe(1)
+      expect(checksums(two)).toEqual(checksums(one))
+      await second?.stop()
+      await first?.stop()
+      const refused = await one.run(['serve'], { environment: alone })
+      expect(`${refused.exitCode} ${refused.stderr}`).toMatch(/^78 stead: CLUSTER_LOG_URL: must be set, because/)
+      const left = await one.run(['cluster', 'leave', '--json'])
+      expect(JSON.parse(left.stdout)).toEqual({ cluster: expect.any(String), position: expect.any(Number) })
+      expect((await one.run(['cluster', 'leave'])).stderr).toContain('the database belongs to no cluster')
+      await one.start(alone)
+      expect(listAccounts(one).size).toBe(1)
+      expect((await two.run(['cluster', 'leave'])).exitCode).toBe(0)
+      const returning = await two.run(['serve'])
+      expect(returning).toMatchObject({ exitCode: 78, stderr: expect.stringContaining('has data of its own') })
+    },
+    PATIENCE_MS,
+  )
+
+  test(
+    'tables that differ from those of the leader are found and replaced by a snapshot',
+    async () => {
+      const logUrl = await postgres.createDatabase()
+      const often = { CLUSTER_CHECK_MINUTES: '0.02' }
+      await using one = await openNode(logUrl, 'one', often)
+      await using two = await openNode(logUrl, 'two', often)
+      await startNodes([one, two])
+      await setUp(one)
+      const result = async (kind: string) => {
+        await register(one)
+        const metrics = await (await fetch(`${two.backend}/metrics`)).text()
+        return Number(metrics.match(new RegExp(`stead_cluster_comparisons_total{result="${kind}"} (\\d+)`))?.[1] ?? 0)
+      }
+      await until('equal tables', () => result('equal'))
+      changeAccounts(two)
+      await until('different tables', () => result('different'))
+      await until('the same rows', async () => {
+        await register(one)
+        // The file is missing for a moment while it is replaced.
+        return existsSync(join(two.dataDir, 'stead.db')) && Bun.deepEquals(checksums(two), checksums(one))
+      })
+    },
+    PATIENCE_MS,
+  )
+
+  test(
+    'POST /v1/chat/completions: 200 through a follower when the model takes longer than the idle limit',
+    async () => {
+      await using late = await openLateModel(12_000)
+      const logUrl = await postgres.createDatabase()
+      const provider = { PROVIDER_LATE_BASE_URL: late.url, PROVIDER_LATE_API_KEY: 'key' }
+      await using one = await openNode(logUrl, 'one', provider)
+      await using two = await openNode(logUrl, 'two', provider)
+      await startNodes([one, two])
+      await setUp(one)
+      expect((await complete(two, false, 'late/slow')).status).toBe(200)
     },
     PATIENCE_MS,
   )

@@ -16,7 +16,7 @@ export type TestNode = AsyncDisposable &
     id: string
     backend: string
     web: string
-    start(environment?: Record<string, string>): Promise<Program>
+    start: Installation['start']
   }
 
 /** A node with its own data folder; the nodes of one `logUrl` form a cluster. */
@@ -93,8 +93,9 @@ export async function register(
   }
 }
 
+/** A network allows few accounts a day, so each has its own. */
 function newAddress(): Record<string, string> {
-  return { 'x-forwarded-for': `10.${(accounts >> 16) & 255}.${(accounts >> 8) & 255}.${accounts & 255}` }
+  return { 'x-forwarded-for': `10.${(accounts >> 8) & 255}.${accounts & 255}.1` }
 }
 
 /** Registers accounts at all nodes in turn until it is stopped. */
@@ -153,8 +154,12 @@ export function listGenerations(node: TestNode): Set<unknown> {
   return new Set(readAll(node, 'SELECT generation_id FROM usage_logs').flat())
 }
 
-/** Completes a chat with the model of this machine. */
-export async function complete(node: TestNode, stream: boolean): Promise<{ status: number; generationId: string }> {
+/** Completes a chat, by default with the model of this machine. */
+export async function complete(
+  node: TestNode,
+  stream: boolean,
+  model = 'local/echo',
+): Promise<{ status: number; generationId: string }> {
   const response = await fetch(`${node.backend}/v1/chat/completions`, {
     method: 'POST',
     headers: {
@@ -164,10 +169,38 @@ export async function complete(node: TestNode, stream: boolean): Promise<{ statu
       'x-user-plan': 'network',
       'x-billing-subscription-id': 'sub_1',
     },
-    body: JSON.stringify({ model: 'local/echo', stream, messages: [{ role: 'user', content: 'Hi' }] }),
+    body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'Hi' }] }),
   })
   await response.text()
   return { status: response.status, generationId: response.headers.get('x-generation-id') ?? '' }
+}
+
+/** A provider whose answer takes `ms`. */
+export async function openLateModel(ms: number): Promise<AsyncDisposable & { url: string }> {
+  const answer = {
+    ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'slow' },
+    choices: [{ index: 0, message: { role: 'assistant', content: 'At last' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+  }
+  const server = Bun.serve({
+    port: 0,
+    idleTimeout: 0,
+    routes: {
+      '/models': () => Response.json({ object: 'list', data: [{ id: 'slow', object: 'model' }] }),
+      '/chat/completions': async () => {
+        await Bun.sleep(ms)
+        return Response.json(answer)
+      },
+    },
+  })
+  return { url: `http://127.0.0.1:${server.port}`, [Symbol.asyncDispose]: () => server.stop(true) }
+}
+
+/** Changes rows of a running node without the log, as a damaged disk would. */
+export function changeAccounts({ dataDir }: TestNode): void {
+  const sqlite = new Database(join(dataDir, 'stead.db'))
+  sqlite.exec("UPDATE users SET name = 'Another'")
+  sqlite.close()
 }
 
 /** Changes the history that a stopped node's file claims to have. */

@@ -22,6 +22,16 @@ export type ExpositionDeps = {
   measureFreeDisk: () => Promise<number>
   countUnderWay: () => Record<ApiName, UnderWay>
   countTurns: () => number
+  /** Returns what this node knows of its cluster; null on a single node. */
+  measureCluster: () => ClusterFigures | null
+}
+
+/** `position`: the last log entry that this node's file contains; `lag`: entries of the log that it lacks. */
+export type ClusterFigures = {
+  isLeader: boolean
+  position: number
+  lag: number
+  comparisons: { equal: number; different: number }
 }
 
 /** The platform's metrics in the Prometheus text format. */
@@ -39,6 +49,7 @@ export function openExposition(deps: ExpositionDeps): Exposition {
     registerTotals(registry, deps.db),
     registerSpace(registry, deps),
     registerWork(registry, deps),
+    registerCluster(registry, deps),
     registerProcess(registry),
   ]
   const noteRequest = createRequestFigures(registry)
@@ -66,6 +77,29 @@ function registerSpace(registry: Registry, { measureDatabase, measureFreeDisk }:
     database.set(measured?.bytes ?? 0)
     log.set(measured?.logBytes ?? 0)
     free.set(await measureFreeDisk())
+  }
+}
+
+/** A single node has no such metrics. */
+function registerCluster(registry: Registry, { measureCluster }: ExpositionDeps) {
+  if (!measureCluster()) return () => undefined
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] })
+  const leader = gauge('stead_cluster_leader', '1 on the node that writes, 0 on the others.')
+  const position = gauge('stead_cluster_position', 'The last entry of the log that this node has applied.')
+  const lag = gauge('stead_cluster_lag', 'Entries of the log that this node has not applied.')
+  const comparisons = new Gauge({
+    name: 'stead_cluster_comparisons_total',
+    help: 'Comparisons of all tables with the leader since the start, by result.',
+    labelNames: ['result'],
+    registers: [registry],
+  })
+  return () => {
+    const measured = measureCluster()
+    leader.set(measured?.isLeader ? 1 : 0)
+    position.set(measured?.position ?? 0)
+    lag.set(measured?.lag ?? 0)
+    comparisons.set({ result: 'equal' }, measured?.comparisons.equal ?? 0)
+    comparisons.set({ result: 'different' }, measured?.comparisons.different ?? 0)
   }
 }
 
