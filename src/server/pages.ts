@@ -53,6 +53,7 @@ export const PAGES = [
   '/admin/health',
   '/admin/jobs',
   '/admin/dead-letters',
+  '/admin/cluster',
   '/admin/backups',
   '/admin/plans',
   '/admin/logs',

@@ -22,6 +22,7 @@ const places = [
   { to: '/admin/logs', label: 'Logs' },
   { to: '/admin/audit', label: 'Audit log' },
   { to: '/admin/services', label: 'Services' },
+  { to: '/admin/cluster', label: 'Cluster' },
 ] as const
 
 export const UserSearch = z.object({ search: z.coerce.string().max(254).optional().catch(undefined) })

@@ -53,6 +53,7 @@ const adminPages = [
   { to: '/admin/health', label: 'Server health', also: ['mail', 'disk', 'status'] },
   { to: '/admin/jobs', label: 'Jobs', also: ['queue', 'failed'] },
   { to: '/admin/dead-letters', label: 'Dead letters', also: ['failed'] },
+  { to: '/admin/cluster', label: 'Cluster', also: ['nodes', 'leader'] },
   { to: '/admin/backups', label: 'Backups', also: ['restore'] },
   { to: '/admin/settings', label: 'Configuration', also: ['configuration', 'environment'] },
   { to: '/admin/logs', label: 'Server logs', also: ['errors', 'debug'] },

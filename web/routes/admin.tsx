@@ -19,4 +19,5 @@ export const adminRoutes = admin.addChildren([
   page(admin, '/settings', () => import('../admin/configuration-page.tsx'), 'ConfigurationPage', SettingsSearch),
   page(admin, '/audit', () => import('../admin/audit-page.tsx'), 'AuditPage'),
   page(admin, '/services', () => import('../admin/services-page.tsx'), 'ServicesPage'),
+  page(admin, '/cluster', () => import('../admin/cluster-page.tsx'), 'ClusterPage'),
 ])

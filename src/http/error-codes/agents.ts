@@ -10,6 +10,11 @@ export const AGENT_CODES = {
     means: 'The sleeping agent could not be started; the message contains the reason.',
     remedy: 'Read its log, then repair it.',
   },
+  SINGLE_NODE: {
+    kinds: ['not_found'],
+    means: 'This installation is not a cluster.',
+    remedy: 'Set `CLUSTER_LOG_URL` on its nodes.',
+  },
   NOT_LEADER: {
     kinds: ['unavailable'],
     means: 'This node of the cluster does not write, and no leader was found. Nothing was done.',

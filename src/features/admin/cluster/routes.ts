@@ -51,6 +51,10 @@ function toOperator(cluster: Cluster | null, principal: Principal): Cluster {
 
 /** @throws AppError `not_found` on a single node. */
 function requireCluster(cluster: Cluster | null): Cluster {
-  if (!cluster) throw new AppError('not_found', 'This installation is a single node: CLUSTER_LOG_URL is not set')
+  if (!cluster) {
+    throw new AppError('not_found', 'This installation is a single node: CLUSTER_LOG_URL is not set', {
+      code: 'SINGLE_NODE',
+    })
+  }
   return cluster
 }
