@@ -202,7 +202,7 @@ function listenOn(
 
 /** Calls the app. Resolves to undefined when a route has made the connection a WebSocket. */
 function fetchApp(
-  app: App,
+  app: Pick<App, 'fetch'>,
   request: Request,
   bindings: Bindings & Required<Pick<Bindings, 'upgrade'>>,
 ): Response | Promise<Response | undefined> {
