@@ -90,7 +90,7 @@ async function prepareFile({ file, clusterId, isFounder, store, log }: FileToJoi
     if (await cloneSnapshot(store, file, log)) return
     throw new StartupError('DATA_DIR: the database does not continue the log of the cluster, and there is no snapshot')
   }
-  // Nobody else knows the first hash, so a node without the founder's data cannot continue its log.
+  // The first hash is secret, so a node without the founder's data cannot continue its log.
   if (isFounder) return writePositionOfFile(file, { cluster: clusterId, seq: 0, hash: randomText(32) })
   if (existsSync(file)) {
     throw new StartupError('DATA_DIR: the database has data of its own, and the cluster has others: move it away')
