@@ -124,17 +124,7 @@ function listenOn(
   { trustedProxies, judgeHost, noteMisdirected }: Omit<ListenOptions, 'host' | 'ports'>,
   stopping: AbortSignal,
 ): Bun.Server<SocketHandler> {
-  const trusted = parseRanges(trustedProxies)
-  const addressOf = (request: Request, server: Bun.Server<SocketHandler>) => {
-    const socketAddress = server.requestIP(request)?.address ?? null
-    const forwardedFor = trusted.length > 0 ? request.headers.get('x-forwarded-for') : null
-    return socketAddress && clientAddress(socketAddress, forwardedFor, trusted)
-  }
-  const toProxyClient = (request: Request, server: Bun.Server<SocketHandler>): ProxyClient => {
-    const isProxied = isIn(server.requestIP(request)?.address ?? '', trusted)
-    const isHttps = isProxied && request.headers.get('x-forwarded-proto') === 'https'
-    return { address: addressOf(request, server), proto: isHttps ? 'https' : 'http' }
-  }
+  const { addressOf, toProxyClient } = createClientReader(trustedProxies)
   try {
     return Bun.serve({
       hostname: host,
@@ -198,6 +188,22 @@ function listenOn(
   } catch (error) {
     throw toListenError(error, host, port, `${api.toUpperCase()}_PORT`)
   }
+}
+
+/** Returns functions that find the client of a request behind trusted proxies. */
+function createClientReader(trustedProxies: readonly string[]) {
+  const trusted = parseRanges(trustedProxies)
+  const addressOf = (request: Request, server: Bun.Server<SocketHandler>) => {
+    const socketAddress = server.requestIP(request)?.address ?? null
+    const forwardedFor = trusted.length > 0 ? request.headers.get('x-forwarded-for') : null
+    return socketAddress && clientAddress(socketAddress, forwardedFor, trusted)
+  }
+  const toProxyClient = (request: Request, server: Bun.Server<SocketHandler>): ProxyClient => {
+    const isProxied = isIn(server.requestIP(request)?.address ?? '', trusted)
+    const isHttps = isProxied && request.headers.get('x-forwarded-proto') === 'https'
+    return { address: addressOf(request, server), proto: isHttps ? 'https' : 'http' }
+  }
+  return { addressOf, toProxyClient }
 }
 
 /** Calls the app. Resolves to undefined when a route has made the connection a WebSocket. */
