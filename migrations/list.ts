@@ -10,6 +10,7 @@ import sql7 from './0007_pairing_and_tunnels.sql' with { type: 'text' }
 import sql8 from './0008_injection_tests.sql' with { type: 'text' }
 import sql9 from './0009_configuration_history_and_repair_ladder.sql' with { type: 'text' }
 import sql10 from './0010_cost_notices_and_reports.sql' with { type: 'text' }
+import sql11 from './0011_usage_under_way.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -24,4 +25,5 @@ export const migrations = [
   { name: '0008_injection_tests', sql: sql8 },
   { name: '0009_configuration_history_and_repair_ladder', sql: sql9 },
   { name: '0010_cost_notices_and_reports', sql: sql10 },
+  { name: '0011_usage_under_way', sql: sql11 },
 ]

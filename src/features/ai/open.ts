@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { AiProvider } from '../../adapters/models/provider.ts'
 import { createTokenCounter, type TokenCounter } from '../../adapters/models/token-counter.ts'
 import type { Config } from '../../core/config.ts'
+import { isLogged } from '../../db/write.ts'
 import { createExports } from '../../http/streams/exports.ts'
 import type { openAccounts } from '../accounts/open.ts'
 import type { Plan } from '../accounts/plans/plans.ts'
@@ -30,8 +31,9 @@ import {
   createUserSums,
 } from './usage/quota.ts'
 import { createUsageRecorder } from './usage/recorder.ts'
+import { createUnderWayFile, createUnderWayRows } from './usage/running-calls/under-way.ts'
 import { createSpendings } from './usage/spend.ts'
-import { createUnderWayFile, createUsageSpool } from './usage/spool.ts'
+import { createUsageSpool } from './usage/spool.ts'
 import { createUsageWriter } from './usage/writer.ts'
 
 type AiSettings = Pick<Config, 'ai' | 'dataDir' | 'internalApiKey'>
@@ -103,9 +105,10 @@ export function openAi(
 /** Creates the accounting of calls: reservations, usage records, and files for records that the database did not take. */
 function openBookkeeping({ db, clock, log }: Base, dataDir: string) {
   const file = join(dataDir, 'usage-spool.jsonl')
-  const underWayFile = join(dataDir, 'usage-under-way.jsonl')
+  // With a log, another node records the calls of a lost leader.
+  const underWay = isLogged(db) ? createUnderWayRows(db) : createUnderWayFile(join(dataDir, 'usage-under-way.jsonl'))
   const writer = createUsageWriter(db)
-  const usageSpool = createUsageSpool({ file, underWayFile, writer, log })
+  const usageSpool = createUsageSpool({ file, underWay, writer, log })
   const userSums = createUserSums({ db, clock })
   const keySums = createKeySums({ db, clock })
   const endUserSums = createEndUserSums({ db, clock })
@@ -118,7 +121,8 @@ function openBookkeeping({ db, clock, log }: Base, dataDir: string) {
   const spendings = createSpendings({
     quota: createQuota({ userSums, keySums, endUserSums }),
     usage,
-    underWayFile: createUnderWayFile(underWayFile),
+    underWay,
+    log,
     clock,
     db,
   })

@@ -14,7 +14,7 @@ export function usageSpoolJob(deps: { usageSpool: UsageSpool }): RepeatingJob {
   return { name: 'usage.spool', everyMs: DRAIN_MS, run: () => deps.usageSpool.drain() }
 }
 
-/** Writes the running calls to disk, so that a crash does not make them free. */
+/** Stores the running calls, so that a crash does not make them free. */
 export function underWayJob(deps: { spendings: Spendings }): RepeatingJob {
   return { name: 'usage.under-way', everyMs: NOTE_MS, run: () => deps.spendings.noteUnderWay() }
 }

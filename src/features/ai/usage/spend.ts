@@ -1,10 +1,12 @@
 import type { Clock } from '../../../core/clock.ts'
+import { errorMessage } from '../../../core/errors.ts'
 import { newOrderedId } from '../../../core/ids.ts'
+import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
 import { findWriteRefusal, isLogged } from '../../../db/write.ts'
 import type { Estimate, Quota, Spender } from './quota.ts'
 import type { UsageRecorder } from './recorder.ts'
-import type { UnderWayFile } from './spool.ts'
+import type { UnderWayCalls } from './running-calls/under-way.ts'
 import type { Timed, UsageEvent } from './writer.ts'
 
 /** A call to account for: its payer, agent and route, the most that it may use, and the end user and tags that it names. */
@@ -70,7 +72,8 @@ type UnderWay = { end(): void; toLine(): Timed; isNoted: boolean }
 export function createSpendings(deps: {
   quota: Quota
   usage: UsageRecorder
-  underWayFile: UnderWayFile
+  underWay: UnderWayCalls
+  log: Log
   clock: Clock
   db: Db
 }): Spendings {
@@ -130,7 +133,7 @@ export function createSpendings(deps: {
       lines = fresh.length + (mustReplace ? 0 : lines)
       const events = fresh.map(({ toLine }) => toLine())
       try {
-        await (mustReplace ? deps.underWayFile.replace(events) : deps.underWayFile.add(events))
+        await (mustReplace ? deps.underWay.replace(events) : deps.underWay.add(events))
       } catch (error) {
         hasFalseLine = true
         throw error
@@ -139,7 +142,8 @@ export function createSpendings(deps: {
     async endAll() {
       for (const { end } of [...underWay.values()]) end()
       await deps.usage.settle()
-      await deps.underWayFile.replace([])
+      // A leader that has handed over cannot write any more; its successor has recorded the calls.
+      await deps.underWay.replace([]).catch((error) => deps.log.warn(`[UsageLogger] ${errorMessage(error)}`))
     },
   }
 }

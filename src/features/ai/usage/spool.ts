@@ -1,7 +1,8 @@
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { z } from 'zod'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
+import { ignoreMissing, readIfThere, toLines, type UnderWayCalls } from './running-calls/under-way.ts'
 import { PRICE_SOURCES } from './tables.ts'
 import type { Timed, UsageWriter } from './writer.ts'
 
@@ -65,7 +66,7 @@ const SpooledEvent = z.object({
 /** Keeps events in `file`, one JSON text a line. While it is drained, new events go to a fresh file. */
 export function createUsageSpool(deps: {
   file: string
-  underWayFile: string
+  underWay: UnderWayCalls
   writer: UsageWriter
   log: Log
 }): UsageSpool {
@@ -87,7 +88,7 @@ export function createUsageSpool(deps: {
     if (events.length > free) deps.log.error(`[UsageLogger] Lost ${events.length - free} usage logs: no room is left`)
   }
   const drainFile = async (file: string) => {
-    const events = parseLines(await readIfThere(file), deps.log)
+    const events = parseLines(toLines(await readIfThere(file)), deps.log)
     for (let at = 0; at < events.length; at += BATCH) await deps.writer.saveMissing(events.slice(at, at + BATCH))
     await rm(file, { force: true })
   }
@@ -115,82 +116,28 @@ export function createUsageSpool(deps: {
     add,
     drain,
     async recover() {
-      const cutShort = parseLines(await readIfThere(deps.underWayFile), deps.log)
+      const cutShort = parseLines(await deps.underWay.read(), deps.log)
       if (cutShort.length > 0) {
         deps.log.warn(`[UsageLogger] Booking ${cutShort.length} calls that the last run did not end`)
-        await add(cutShort)
+        await deps.writer.saveMissing(cutShort).catch(async (error) => {
+          deps.log.error(`[UsageLogger] Failed to log usage: ${errorMessage(error)}`)
+          await add(cutShort)
+        })
       }
-      await rm(deps.underWayFile, { force: true })
+      await deps.underWay.replace([])
       await drain()
     },
   }
 }
 
 /** Skips and logs lines that a crash cut off. */
-function parseLines(text: string, log: Log): Timed[] {
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .flatMap((line) => {
-      try {
-        return [SpooledEvent.parse(JSON.parse(line))]
-      } catch (error) {
-        log.error(`[UsageLogger] Cannot read a spooled usage log: ${errorMessage(error)}`)
-        return []
-      }
-    })
-}
-
-async function readIfThere(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch((error) => {
-    ignoreMissing(error)
-    return ''
-  })
-}
-
-function ignoreMissing(error: unknown): void {
-  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
-}
-
-/** A file with the running calls, in the format of the spool. Calls found there at the next start were cut off by a crash. */
-export type UnderWayFile = {
-  add(events: Timed[]): Promise<void>
-  /** Replaces all calls; deletes the file when there are none. */
-  replace(events: Timed[]): Promise<void>
-}
-
-/** Lines per write: ten thousand at once would block the event loop. */
-const SLICE = 500
-
-export function createUnderWayFile(file: string): UnderWayFile {
-  let isThere = true
-  return {
-    async add(events) {
-      if (events.length === 0) return
-      isThere = true
-      await append(file, events)
-    },
-    async replace(events) {
-      if (events.length === 0 && !isThere) return
-      isThere = events.length > 0
-      if (events.length === 0) return rm(file, { force: true })
-      const next = `${file}.next`
-      await rm(next, { force: true })
-      await append(next, events)
-      await rename(next, file)
-    },
-  }
-}
-
-/** Survives a crash of the process but not of the machine, which would take an fsync per call. */
-async function append(file: string, events: Timed[]): Promise<void> {
-  const handle = await open(file, 'a', 0o600)
-  try {
-    for (let at = 0; at < events.length; at += SLICE) {
-      const lines = events.slice(at, at + SLICE).map((event) => `${JSON.stringify(event)}\n`)
-      await handle.appendFile(lines.join(''))
+function parseLines(lines: readonly string[], log: Log): Timed[] {
+  return lines.flatMap((line) => {
+    try {
+      return [SpooledEvent.parse(JSON.parse(line))]
+    } catch (error) {
+      log.error(`[UsageLogger] Cannot read a spooled usage log: ${errorMessage(error)}`)
+      return []
     }
-  } finally {
-    await handle.close()
-  }
+  })
 }

@@ -315,3 +315,9 @@ export const addedMonthSums = {
   tokens: sql`${usageMonths.tokens} + excluded.tokens`,
   costMicroUsd: sql`${usageMonths.costMicroUsd} + excluded.cost_micro_usd`,
 }
+
+/** Model calls that run on the leader of a cluster, as they are recorded when it is lost; one JSON text each. */
+export const usageUnderWay = sqliteTable('usage_under_way', {
+  generationId: text().primaryKey(),
+  event: text().notNull(),
+})
