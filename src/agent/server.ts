@@ -9,6 +9,7 @@ import { createAgentApp } from './app.ts'
 import type { Outbox } from './channels/channel.ts'
 import { type ChannelSettings, type Channels, openChannels } from './channels/channels.ts'
 import { handOverSessions, NO_HISTORY, openChannelHistory } from './channels/history.ts'
+import { createOwnerNotices } from './channels/owner-notices.ts'
 import { createQuestions } from './channels/questions.ts'
 import type { CommandPlaces, LoadOrphanReaper } from './commands/command-tools.ts'
 import { createMcpServers } from './commands/mcp-servers.ts'
@@ -76,10 +77,10 @@ export async function serveAgent(
   const call = createPlatformCall(settings, deps.fetch)
   const commands = toCommandPlaces(settings, folders.workspace, deps.log)
   const mcpServers = commands && createMcpServers(commands, call)
-
   let channels: Channels | null = null
   const outbox = createOutbox(() => channels)
-  const questions = createQuestions({ listChannels: () => channels?.listOwnerChannels() ?? [], call, log: deps.log })
+  const owners = { listChannels: () => channels?.listOwnerChannels() ?? [], log: deps.log }
+  const questions = createQuestions({ ...owners, call })
   const sessions = createSessionStore(folders.sessions, deps.log)
   const approvalWaitMs = settings.approvalWaitMs ?? settings.maxTurnMs * APPROVAL_SHARE
   const approvals = createApprovals(call, approvalWaitMs, questions)
@@ -104,6 +105,7 @@ export async function serveAgent(
       commands,
       mcpServers,
       approvals,
+      notifyOwners: createOwnerNotices(owners),
       ...createReporters(settings, deps),
     }),
   }

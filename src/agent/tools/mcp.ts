@@ -2,6 +2,7 @@ import { jsonSchema } from 'ai'
 import { z } from 'zod'
 import { toAskedTool } from '../../core/agents/asked-tool.ts'
 import { isTrustedTool, type McpCommand, McpResult, McpTool } from '../../core/agents/mcp.ts'
+import type { NotifyOwners } from '../channels/owner-notices.ts'
 import type { McpServers } from '../commands/mcp-servers.ts'
 import type { PlatformCall } from '../platform.ts'
 import { type AgentTool, toPart } from './define.ts'
@@ -11,7 +12,8 @@ const MAX_NAME_CHARACTERS = 64
 
 const Listed = McpTool.extend({ server: z.string(), needsApproval: z.boolean() })
 type Listed = z.infer<typeof Listed>
-const Tools = z.object({ tools: z.array(Listed) })
+const Failed = z.object({ server: z.string(), connectUrl: z.string().nullable().default(null) })
+const Tools = z.object({ tools: z.array(Listed), failed: z.array(Failed).default([]) })
 const Input = z.record(z.string(), z.unknown())
 
 /**
@@ -21,11 +23,15 @@ export async function loadMcpTools(
   call: PlatformCall,
   mcpServers: McpServers | null,
   signal: AbortSignal,
+  notifyOwners: NotifyOwners,
 ): Promise<Record<string, AgentTool>> {
-  const [{ tools }, started = []] = await Promise.all([
+  const [{ tools, failed }, started = []] = await Promise.all([
     call(Tools, { path: '/v1/mcp/tools', signal }),
     mcpServers?.listForTurn(signal),
   ])
+  for (const { server, connectUrl } of failed) {
+    if (connectUrl !== null) notifyOwners(server, `The MCP server ${server} needs a new sign-in: ${connectUrl}`)
+  }
   const own = started.flatMap(({ server, tools }) =>
     tools.map((tool): [string, AgentTool] => [
       toName({ server: server.name, name: tool.name }),

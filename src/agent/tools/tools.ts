@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { ToolSettings } from '../../core/agents/agent-tools.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Outbox } from '../channels/channel.ts'
+import type { NotifyOwners } from '../channels/owner-notices.ts'
 import { type CommandPlaces, createCommandTools } from '../commands/command-tools.ts'
 import type { McpServers } from '../commands/mcp-servers.ts'
 import type { PlatformCall } from '../platform.ts'
@@ -36,6 +37,7 @@ export type ToolDeps = {
   /** Null where no sandbox confines commands: there are no command tools then. */
   commands: CommandPlaces | null
   mcpServers: McpServers | null
+  notifyOwners: NotifyOwners
 }
 
 export type TurnTools = Pick<ToolSettings, 'limits' | 'price' | 'timeZone'> & { tools: ToolSet; repeats: Repeats }
@@ -72,7 +74,7 @@ export function createTools(deps: ToolDeps): OpenTools {
     const use_skill = createSkillTool(loadSkills, describeScripts(commands !== null, tools))
     const allowed = Object.fromEntries(Object.entries({ ...known, use_skill }).filter(([name]) => tools.includes(name)))
     if (!hasMcp) deps.mcpServers?.keepOnly([])
-    const others = hasMcp ? await loadMcpTools(call, deps.mcpServers, signal) : {}
+    const others = hasMcp ? await loadMcpTools(call, deps.mcpServers, signal, deps.notifyOwners) : {}
     const repeats = createRepeats()
     const used = record?.steps.flatMap(({ calls }) => calls) ?? []
     for (const { name, input } of used) repeats.note(name, input)
