@@ -11,6 +11,7 @@ import sql8 from './0008_injection_tests.sql' with { type: 'text' }
 import sql9 from './0009_configuration_history_and_repair_ladder.sql' with { type: 'text' }
 import sql10 from './0010_cost_notices_and_reports.sql' with { type: 'text' }
 import sql11 from './0011_usage_under_way.sql' with { type: 'text' }
+import sql12 from './0012_agent_egress.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -26,4 +27,5 @@ export const migrations = [
   { name: '0009_configuration_history_and_repair_ladder', sql: sql9 },
   { name: '0010_cost_notices_and_reports', sql: sql10 },
   { name: '0011_usage_under_way', sql: sql11 },
+  { name: '0012_agent_egress', sql: sql12 },
 ]

@@ -22,6 +22,7 @@ import { requireWhole } from './server/damage.ts'
 import { openKey } from './server/keys/encryption-key.ts'
 import { startDatabaseCheck } from './server/later-check.ts'
 import { createAgentListener } from './server/listeners/agent-listener.ts'
+import { createEgressProxyListener } from './server/listeners/egress-proxy.ts'
 import { createMisdirectedNote, hostRuleOf } from './server/listeners/hosts.ts'
 import { listen } from './server/listeners/listen.ts'
 import { type OpenServer, openServer } from './server/open.ts'
@@ -100,7 +101,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
       bound: {
         webUrl: listeners.urls.web,
         webPort: listeners.ports.web,
-        urlForAgents: createAgentListener({ config, listeners }),
+        ...{ urlForAgents: createAgentListener({ config, listeners }), proxyForAgents: listeners.proxyForAgents },
         countUnderWay: listeners.countUnderWay,
       },
     })
@@ -151,14 +152,25 @@ export async function serve(options: ServeOptions): Promise<Server> {
   }
 }
 
+/** Opens the listeners of the APIs and the egress proxy of agents. */
 function openListeners(config: Config, log: Log, getServer: () => OpenServer | null) {
-  return listen(getServer, {
+  const proxy = createEgressProxyListener({
+    dataDir: config.dataDir,
+    log,
+    getRules: () => getServer()?.egressRules ?? undefined,
+  })
+  const listeners = listen(getServer, {
     host: config.host,
     ports: config.ports,
     trustedProxies: config.trustedProxies,
     judgeHost: hostRuleOf(config),
     noteMisdirected: createMisdirectedNote(log),
   })
+  const stop = async () => {
+    await listeners.stop()
+    await proxy.close()
+  }
+  return { ...listeners, proxyForAgents: proxy.urlFor, stop }
 }
 
 /**

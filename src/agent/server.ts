@@ -49,6 +49,8 @@ export type AgentSettings = {
   approvalWaitMs?: number
   /** The runtime isolates the agent; without isolation it runs no commands. */
   isConfined?: boolean
+  /** Environment variables by which programs of the agent find the egress proxy. */
+  proxyVariables?: Readonly<Record<string, string>>
   /** The process runs only this agent, so it can become the subreaper of orphaned command processes. */
   isSubreaper?: boolean
   channels?: ChannelSettings
@@ -192,12 +194,17 @@ function createOutbox(find: () => Channels | null): Outbox {
 }
 
 function toCommandPlaces(
-  { isConfined, isSubreaper, folder }: AgentSettings,
+  { isConfined, isSubreaper, proxyVariables = {}, folder }: AgentSettings,
   workspace: string,
   log: Log,
 ): CommandPlaces | null {
   if (!isConfined) return null
-  return { workspace, home: join(folder, 'home'), loadOrphanReaper: createOrphanReaperLoader(isSubreaper, log) }
+  return {
+    workspace,
+    home: join(folder, 'home'),
+    proxyVariables,
+    loadOrphanReaper: createOrphanReaperLoader(isSubreaper, log),
+  }
 }
 
 /**

@@ -44,6 +44,9 @@ const Environment = z.object({
   GATEWAY_TOKEN: z.string().optional(),
   PLATFORM_URL: Url.optional(),
   PLATFORM_TOKEN: z.string().optional(),
+  EGRESS_PROXY: Url.optional(),
+  EGRESS_TOKEN: z.string().optional(),
+  AGENT_SOCKETS: z.string().optional(),
   TELEGRAM_TOKEN: z.string().optional(),
   TELEGRAM_API_URL: Url.default('https://api.telegram.org'),
   TELEGRAM_USER_ID: z.string().default(''),
@@ -176,6 +179,7 @@ async function openAgent(settings: z.infer<typeof Environment>, log: Log) {
     return startUnconfigured({ host: settings.HOST, port: settings.PORT }, missing, systemClock)
   }
   const env = Complete.parse(settings)
+  const proxyVariables = await enterEgressProxy(env)
   const { serveAgent } = await import('../agent/server.ts')
   return serveAgent(
     {
@@ -191,15 +195,36 @@ async function openAgent(settings: z.infer<typeof Environment>, log: Log) {
       platformToken: env.PLATFORM_TOKEN,
       idleMs: PLATFORM_IDLE_MS,
       maxTurnMs: MAX_TURN_MS,
-      channels: toChannels(env),
+      channels: toChannels(env, proxyVariables.HTTPS_PROXY),
       isConfined: env.AGENT_CONFINED === 'true',
       isSubreaper: true,
+      proxyVariables,
     },
     { clock: systemClock, fetch, log },
   )
 }
 
-function toChannels(env: z.infer<typeof Complete>) {
+/**
+ * Makes this process and its programs use the egress proxy; without a network of its own it is reached by sockets.
+ * @returns the environment variables of programs.
+ */
+async function enterEgressProxy(env: z.infer<typeof Complete>): Promise<Record<string, string>> {
+  const { EGRESS_PROXY: proxyUrl, EGRESS_TOKEN: token, AGENT_ID: agentId, PLATFORM_URL: platformUrl } = env
+  if (proxyUrl === undefined || token === undefined) return {}
+  const { toProxyVariables, routeWebSockets } = await import('../agent/network/proxy.ts')
+  const variables = toProxyVariables({ proxyUrl, agentId, token, platformUrl })
+  Object.assign(process.env, variables)
+  routeWebSockets(variables.HTTPS_PROXY ?? '')
+  if (env.AGENT_SOCKETS !== undefined) {
+    const { openRelays } = await import('../agent/network/relays.ts')
+    const localUrls = [env.TELEGRAM_API_URL, env.DISCORD_API_URL, env.SLACK_API_URL]
+    const sockets = { folder: env.AGENT_SOCKETS, port: env.PORT, credentials: `${agentId}:${token}` }
+    await openRelays({ ...sockets, platformUrl, proxyUrl, localUrls })
+  }
+  return variables
+}
+
+function toChannels(env: z.infer<typeof Complete>, proxyUrl: string | undefined) {
   const owners = toIds(env.OWNER_IDS)
   const toService = (token: string | undefined, apiUrl: string, people = owners) =>
     token === undefined ? undefined : { token, apiUrl, people }
@@ -208,7 +233,8 @@ function toChannels(env: z.infer<typeof Complete>) {
   return {
     telegram: toService(env.TELEGRAM_TOKEN, env.TELEGRAM_API_URL, onTelegram),
     discord: toService(env.DISCORD_TOKEN, env.DISCORD_API_URL),
-    slack: slack && env.SLACK_APP_TOKEN !== undefined ? { ...slack, appToken: env.SLACK_APP_TOKEN } : undefined,
+    slack:
+      slack && env.SLACK_APP_TOKEN !== undefined ? { ...slack, appToken: env.SLACK_APP_TOKEN, proxyUrl } : undefined,
     retryMs: CHANNEL_RETRY_MS,
     editEveryMs: CHANNEL_EDIT_EVERY_MS,
   }
@@ -224,6 +250,7 @@ function readEnvironment(environment: Record<string, string | undefined>) {
     ...environment,
     GATEWAY_TOKEN: readSecret(environment, 'GATEWAY_TOKEN'),
     PLATFORM_TOKEN: readSecret(environment, 'PLATFORM_TOKEN'),
+    EGRESS_TOKEN: readSecret(environment, 'EGRESS_TOKEN'),
     TELEGRAM_TOKEN: readSecret(environment, 'TELEGRAM_TOKEN'),
     DISCORD_TOKEN: readSecret(environment, 'DISCORD_TOKEN'),
     SLACK_BOT_TOKEN: readSecret(environment, 'SLACK_BOT_TOKEN'),

@@ -125,6 +125,7 @@ test('without any variable the settings are the documented defaults', () => {
       images: null,
       snapshotEveryMs: 15 * 60_000,
       volumeDriver: null,
+      egress: { byDefault: 'open', byTemplate: new Map(), privateHosts: [] },
       sleepAfterMs: 1_800_000,
     },
     verification: { ensRpcUrl: undefined, easAddress: '0x4200000000000000000000000000000000000021' },

@@ -238,6 +238,11 @@ function toAgents(env: Settings) {
     snapshotEveryMs: env.AGENT_SNAPSHOT_MINUTES > 0 ? env.AGENT_SNAPSHOT_MINUTES * 60_000 : null,
     /** Null: volumes of each machine's own disk. */
     volumeDriver: toVolumeDriver(env),
+    egress: {
+      byDefault: env.EGRESS_DEFAULT,
+      byTemplate: env.EGRESS_BY_TEMPLATE,
+      privateHosts: [...env.EGRESS_PRIVATE_HOSTS, ...toMessengerHosts(env)],
+    },
     /** Null: agents never sleep. */
     sleepAfterMs: env.AGENT_SLEEP_MINUTES > 0 ? env.AGENT_SLEEP_MINUTES * 60_000 : null,
   }
@@ -248,6 +253,16 @@ function toVolumeDriver({ SWARM_VOLUME_DRIVER: name, SWARM_VOLUME_OPTIONS: optio
   if (name === undefined && Object.keys(options).length > 0)
     throw new StartupError('SWARM_VOLUME_DRIVER: must be set beside SWARM_VOLUME_OPTIONS')
   return name === undefined ? null : { name, options }
+}
+
+const PUBLIC_MESSENGERS = ['https://api.telegram.org', 'https://discord.com', 'https://slack.com']
+
+/** Messenger servers that the operator chose may be on this machine. */
+function toMessengerHosts(env: Settings): string[] {
+  const urls = [env.TELEGRAM_API_URL, env.DISCORD_API_URL, env.SLACK_API_URL]
+    .filter((text) => !PUBLIC_MESSENGERS.includes(text))
+    .map((text) => new URL(text))
+  return urls.map(({ hostname, port, protocol }) => `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`)
 }
 
 function toWatchdog(env: Settings) {

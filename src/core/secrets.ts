@@ -51,6 +51,7 @@ export type DerivedKey =
   | KeptKey
   | 'cluster'
   | 'csrf'
+  | 'egress'
   | 'gateway-challenges'
   | 'key-check'
   | 'known-devices'

@@ -25,6 +25,7 @@ export function createEmptyApp(config: Config) {
       webUrl: 'http://localhost:3000',
       webPort: 3000,
       urlForAgents: async () => '',
+      proxyForAgents: async () => '',
       countUnderWay: () => NOTHING_UNDER_WAY,
     },
     openProvider: () => null,

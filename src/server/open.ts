@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path'
 import { eq } from 'drizzle-orm'
+import type { ProxyRules } from '../adapters/egress/proxy/forward-proxy.ts'
 import { createHttpProvider } from '../adapters/models/http-provider.ts'
 import type { AiProvider } from '../adapters/models/provider.ts'
 import { distributeOverKeys, parseWeightedKeys } from '../adapters/models/weighted-keys.ts'
@@ -73,6 +74,8 @@ export type OpenServer = ServedApps & {
   /** Link that creates the first account; null when an account exists. */
   setupLink: SetupLink | null
   isStandby: boolean
+  /** Decides about requests to the egress proxy; null while this node serves nothing. */
+  egressRules: ProxyRules | null
   /** Ids of the configured model providers. */
   listProviders(): string[]
   /** Applies changed provider settings. */
@@ -109,6 +112,7 @@ function openForwarding(connection: Connection, { encryptionKey, log }: ServerPa
     router: createClusterRouter(cluster, createSealer(encryptionKey).deriveKey('cluster'), log),
     runtimeName: 'swarm',
     setupLink: null,
+    egressRules: null,
     isStandby: false,
     listProviders: () => [],
     reload: () => undefined,
@@ -162,6 +166,7 @@ async function openOn(connection: Connection, parts: ServerParts): Promise<OpenS
     router: cluster && createClusterRouter(cluster, createSealer(encryptionKey).deriveKey('cluster'), log),
     setupLink,
     isStandby: objection !== null,
+    egressRules: platform.agents.egressEnforcement.proxyRules,
     listProviders: () => platform.ai.serviceProviders.all.map(({ id }) => id),
     reload() {
       platform.ai.serviceProviders.reload()
@@ -175,6 +180,7 @@ async function openOn(connection: Connection, parts: ServerParts): Promise<OpenS
       await platform.conversations.turns.close()
       await platform.ai.spendings.endAll()
       await platform.ai.bodyLog.flush()
+      await platform.agents.egressEnforcement.blocks.flush()
       await runtimes.close(options)
       await checkpoints.stop()
       platform.close()

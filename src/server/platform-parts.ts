@@ -1,3 +1,4 @@
+import type { Network } from '../adapters/egress/egress.ts'
 import type { AgentGateway } from '../adapters/gateways/gateway.ts'
 import type { AiProvider } from '../adapters/models/provider.ts'
 import type { TokenCounter } from '../adapters/models/token-counter.ts'
@@ -35,11 +36,17 @@ export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
   /** A standby server contacts, changes and creates no agents. */
   isStandby: boolean
   providers: AiProvider[]
-  /** Addresses of the listeners; `urlForAgents` resolves to the backend API as seen from agents of a runtime. */
+  /** Replaces DNS and routing of what agents request, in tests. */
+  agentNetwork?: Network
+  /**
+   * Addresses of the listeners; `urlForAgents` resolves to the backend API as seen from agents of a runtime, and
+   * `proxyForAgents` to the egress proxy.
+   */
   bound: {
     webUrl: string
     webPort: number
     urlForAgents: (runtime: Runtime) => Promise<string>
+    proxyForAgents: (runtime: Runtime) => Promise<string>
     countUnderWay: () => Record<ApiName, UnderWay>
   }
   /** Opens a provider with a user's own key. */

@@ -59,7 +59,11 @@ export function openPlatform(parts: PlatformParts) {
     ...pick(agents, AGENTS_FOR_CONVERSATIONS),
     ...pick(ai, AI_FOR_CONVERSATIONS),
     approvalExpiryMinutes: payments.approvalExpiryMinutes,
-    ...openConversations(base, settings, { gateway: agents.gateway, egress: accounts.egress }),
+    ...openConversations(base, settings, {
+      gateway: agents.gateway,
+      egress: accounts.egress,
+      egressOf: agents.egressEnforcement.egressOf,
+    }),
   }
   const webTools = {
     ...base,
@@ -78,7 +82,7 @@ export function openPlatform(parts: PlatformParts) {
     turns: conversations.turns,
     ...pick(webTools, ['browseRoot', 'git', 'workspaceLinks']),
     ...openMonitoring(
-      base,
+      { ...base, egressCounts: agents.egressEnforcement.counts },
       settings,
       { ...pick(agents, ['diskFloor', 'runtimes']), turns: conversations.turns },
       { countUnderWay: bound.countUnderWay, measureCluster: () => parts.cluster?.measure() ?? null },
@@ -150,7 +154,7 @@ const ACCOUNTS_FOR_PAYMENTS = [
   'requestsPerMinute',
   'signUp',
 ] as const
-const AGENTS_FOR_PAYMENTS = ['addresses', 'aggregator', 'gateway', 'isStandby', 'storage'] as const
+const AGENTS_FOR_PAYMENTS = ['addresses', 'aggregator', 'egressEnforcement', 'gateway', 'isStandby', 'storage'] as const
 const AI_FOR_PAYMENTS = [
   'callers',
   'catalogue',
@@ -202,7 +206,14 @@ const ACCOUNTS_FOR_WEB_TOOLS = [
   'requestsPerMinute',
   'tokenGate',
 ] as const
-const AGENTS_FOR_WEB_TOOLS = ['agentMail', 'agentsFolder', 'objects', 'runtimes', 'storage'] as const
+const AGENTS_FOR_WEB_TOOLS = [
+  'agentMail',
+  'agentsFolder',
+  'egressEnforcement',
+  'objects',
+  'runtimes',
+  'storage',
+] as const
 const ACCOUNTS_FOR_MONITORING = [
   'appUrl',
   'findUser',

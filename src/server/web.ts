@@ -25,6 +25,7 @@ import { channelsWeb } from '../features/agents/channels/web.ts'
 import { cloningWeb } from '../features/agents/cloning/web.ts'
 import { lifecycleWeb } from '../features/agents/deployments/lifecycle-routes.ts'
 import { deploymentsWeb } from '../features/agents/deployments/routes.ts'
+import { egressWeb } from '../features/agents/egress/routes.ts'
 import { installationsWeb } from '../features/agents/installations/routes.ts'
 import { logRoutes } from '../features/agents/logs/routes.ts'
 import { agentConfigRoutes } from '../features/agents/management/backend.ts'
@@ -130,6 +131,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', channelsWeb(agents))
   app.route('/', agentProxyRoutes(agents))
   app.route('/', labelsWeb(agents))
+  app.route('/', egressWeb(agents))
   app.route('/', lifecycleWeb(agents))
   mountSupervision(app, platform)
   app.route('/', notificationsWeb(accounts))

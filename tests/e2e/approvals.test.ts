@@ -28,7 +28,7 @@ test.skipIf(!hasBrowser())(
         ? { text: 'It is done.' }
         : { toolCalls: [{ name: 'delete_file', arguments: { path: 'notes.md' } }] }
     })
-    const environment = { ...withProvider(provider), SUMMARIZER_ALLOW_PRIVATE: 'true' }
+    const environment = { ...withProvider(provider), EGRESS_PRIVATE_HOSTS: '127.0.0.1:*' }
     await using installation = await openInstallation({ environment })
     const { web } = (await installation.start()).urls
     const owner = await signUp(web)

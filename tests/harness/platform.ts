@@ -2,6 +2,7 @@ import { onTestFinished } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Network } from '../../src/adapters/egress/egress.ts'
 import { createHttpProvider } from '../../src/adapters/models/http-provider.ts'
 import type { AiProvider } from '../../src/adapters/models/provider.ts'
 import { createTokenCounter, type TokenCounter } from '../../src/adapters/models/token-counter.ts'
@@ -65,6 +66,8 @@ export type TestOptions = {
   runtime?: Runtime
   isStandby?: boolean
   urlForAgents?: () => Promise<string>
+  /** DNS and routes of what agents request. */
+  agentNetwork?: Network
   /** Lines that were logged are added here. */
   logLines?: string[]
   /** In memory unless it is given. */
@@ -107,6 +110,10 @@ export function testPlatform(options: TestOptions = {}) {
     DISCORD_API_URL: bots,
     SLACK_API_URL: bots,
     ...NO_RATES,
+    // A test whose doubles listen on this machine reaches them for agents, too.
+    ...(options.environment?.SUMMARIZER_ALLOW_PRIVATE === 'true' && {
+      EGRESS_PRIVATE_HOSTS: '127.0.0.1:*,localhost:*',
+    }),
     ...options.environment,
   })
   const logLines = options.logLines ?? []
@@ -129,10 +136,12 @@ export function testPlatform(options: TestOptions = {}) {
     runStead: options.runStead ?? null,
     shownSettings: options.shownSettings ?? [],
     ...(options.logTail && { logTail: options.logTail }),
+    ...(options.agentNetwork && { agentNetwork: options.agentNetwork }),
     bound: {
       webUrl: 'http://localhost:3000',
       webPort: 3000,
       urlForAgents: options.urlForAgents ?? (async () => 'http://127.0.0.1:3001'),
+      proxyForAgents: async () => 'http://127.0.0.1:3128',
       countUnderWay: () => NOTHING_UNDER_WAY,
     },
   })

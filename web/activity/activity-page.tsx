@@ -7,6 +7,8 @@ import { AgentFrame } from '../agent/agent-frame.tsx'
 import { describeWatchdogEvent } from '../agent/health-panel.tsx'
 import { DeploymentRow, ReturnQuestion, useReturn } from '../agent/history-panel.tsx'
 import { SnapshotsPanel } from '../agent/snapshots-panel.tsx'
+import { BlockedRow } from '../agent-egress/blocked-row.tsx'
+import { blockedQuery, useAllow } from '../agent-egress/egress-api.ts'
 import { Moment } from '../ui/moment.tsx'
 import { ErrorNotice, Loaded, LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { byDay, type Happening, toTimeline, type Wanted } from './timeline.ts'
@@ -16,6 +18,7 @@ const choices = [
   { wanted: 'all', label: 'All' },
   { wanted: 'deployment', label: 'Deployments' },
   { wanted: 'watchdog', label: 'Watchdog' },
+  { wanted: 'blocked', label: 'Blocked' },
 ] as const
 
 /** Page `/agents/$agentId/activity`. */
@@ -32,10 +35,12 @@ function Activity({ agent }: AgentPageProps) {
   const [wanted, setWanted] = useState<Wanted>('all')
   const deployments = useQuery(deploymentsQuery(agent.id))
   const watchdog = useQuery(watchdogQuery(agent.id))
+  const blocked = useQuery(blockedQuery(agent.id))
+  const allow = useAllow(agent.id)
   const operation = useOperation(agent.id)
   const way = useReturn(agent, deployments.data, operation)
   const events = watchdog.data?.events ?? []
-  const isLoading = deployments.isPending || watchdog.isPending
+  const isLoading = deployments.isPending || watchdog.isPending || blocked.isPending
   return (
     <div className="mx-auto grid w-full max-w-5xl grid-cols-1 gap-6 px-4 py-6 sm:px-8">
       <fieldset className="flex gap-0.5 justify-self-start rounded-lg bg-sunken p-0.5">
@@ -53,6 +58,7 @@ function Activity({ agent }: AgentPageProps) {
         ))}
       </fieldset>
       <ErrorNotice title="Could not roll back" error={operation.error} />
+      <ErrorNotice title="Could not allow the destination" error={allow.error} />
       {watchdog.error && !watchdog.data && (
         <LoadProblem what="watchdog events" error={watchdog.error} onRetry={watchdog.refetch} />
       )}
@@ -66,7 +72,13 @@ function Activity({ agent }: AgentPageProps) {
           </LoadingShapes>
         }
       >
-        {(known) => <Timeline happenings={toTimeline(known, events, wanted)} way={way} />}
+        {(known) => (
+          <Timeline
+            happenings={toTimeline({ deployments: known, events, blocked: blocked.data ?? [] }, wanted)}
+            way={way}
+            allow={allow}
+          />
+        )}
       </Loaded>
       {/* Waits for the content above, which would push this down. */}
       <div className={isLoading ? 'hidden' : 'grid grid-cols-1'}>
@@ -77,9 +89,13 @@ function Activity({ agent }: AgentPageProps) {
   )
 }
 
-type TimelineProps = { happenings: readonly Happening[]; way: ReturnType<typeof useReturn> }
+type TimelineProps = {
+  happenings: readonly Happening[]
+  way: ReturnType<typeof useReturn>
+  allow: ReturnType<typeof useAllow>
+}
 
-function Timeline({ happenings, way }: TimelineProps) {
+function Timeline({ happenings, ...actions }: TimelineProps) {
   if (happenings.length === 0) {
     return (
       <p className="rounded-xl border border-dashed border-edge px-6 py-12 text-center text-muted">
@@ -87,10 +103,10 @@ function Timeline({ happenings, way }: TimelineProps) {
       </p>
     )
   }
-  return byDay(happenings).map(([day, ofDay]) => <TimelineDay key={day} day={day} happenings={ofDay} way={way} />)
+  return byDay(happenings).map(([day, ofDay]) => <TimelineDay key={day} day={day} happenings={ofDay} {...actions} />)
 }
 
-function TimelineDay({ day, happenings, way }: TimelineProps & { day: string }) {
+function TimelineDay({ day, happenings, ...actions }: TimelineProps & { day: string }) {
   return (
     <section aria-label={day} className="grid grid-cols-1 gap-2">
       <h2 className="text-sm font-semibold text-muted">
@@ -98,14 +114,17 @@ function TimelineDay({ day, happenings, way }: TimelineProps & { day: string }) 
       </h2>
       <ol className="divide-y divide-line rounded-xl border border-line bg-surface">
         {happenings.map((happening) => (
-          <HappeningRow key={happening.id} happening={happening} way={way} />
+          <HappeningRow key={happening.id} happening={happening} {...actions} />
         ))}
       </ol>
     </section>
   )
 }
 
-function HappeningRow({ happening, way }: { happening: Happening; way: TimelineProps['way'] }) {
+type HappeningRowProps = Omit<TimelineProps, 'happenings'> & { happening: Happening }
+
+function HappeningRow({ happening, way, allow }: HappeningRowProps) {
+  if (happening.kind === 'blocked') return <BlockedRow blocked={happening.blocked} allow={allow} />
   if (happening.kind === 'deployment') return <DeploymentRow deployment={happening.deployment} {...way} />
   return (
     <li className="flex items-baseline justify-between gap-x-4 px-4 py-3 text-sm">

@@ -1,4 +1,5 @@
 import type { Deployment } from '../../src/features/agents/deployments/schemas.ts'
+import type { BlockedDestination } from '../../src/features/agents/egress/schemas.ts'
 import type { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
 
 export type WatchdogEvent = AgentWatchdog['events'][number]
@@ -6,11 +7,19 @@ export type WatchdogEvent = AgentWatchdog['events'][number]
 export type Happening =
   | { kind: 'deployment'; at: string; id: string; deployment: Deployment }
   | { kind: 'watchdog'; at: string; id: string; event: WatchdogEvent }
+  | { kind: 'blocked'; at: string; id: string; blocked: BlockedDestination }
 export type Wanted = 'all' | Happening['kind']
 
 export function toTimeline(
-  deployments: readonly Deployment[],
-  events: readonly WatchdogEvent[],
+  {
+    deployments,
+    events,
+    blocked,
+  }: {
+    deployments: readonly Deployment[]
+    events: readonly WatchdogEvent[]
+    blocked: readonly BlockedDestination[]
+  },
   wanted: Wanted,
 ): Happening[] {
   const happenings: Happening[] = [
@@ -21,6 +30,12 @@ export function toTimeline(
       deployment,
     })),
     ...events.map((event) => ({ kind: 'watchdog' as const, at: event.at, id: `watchdog ${event.id}`, event })),
+    ...blocked.map((one) => ({
+      kind: 'blocked' as const,
+      at: one.lastAt,
+      id: `blocked ${one.host}:${one.port}`,
+      blocked: one,
+    })),
   ]
   return happenings
     .filter(({ kind }) => wanted === 'all' || kind === wanted)

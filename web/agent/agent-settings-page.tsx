@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { z } from 'zod'
 import type { ShownConfig, WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { Breaker, Caps } from '../../src/features/ai/breakers/schemas.ts'
+import { EgressSection } from '../agent-egress/egress-section.tsx'
 import { WorkspaceImportSection } from '../agent-memory/workspace-import.tsx'
 import { InjectionSection } from '../agent-tools/injection-section.tsx'
 import { McpSection } from '../agent-tools/mcp-section.tsx'
@@ -52,6 +53,7 @@ export function AgentSettingsPage() {
               await refresh(agentQuery(agent.id))
             }}
           />
+          <EgressSection agent={agent} />
           <ToolsSection agent={agent} />
           <McpSection agent={agent} />
           <InjectionSection agent={agent} />

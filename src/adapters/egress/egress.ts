@@ -2,6 +2,8 @@ import { lookup } from 'node:dns/promises'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { orAborted } from '../../core/concurrency/race.ts'
+import { toCanonicalHost } from '../../core/egress-policy.ts'
+import { AppError } from '../../core/errors.ts'
 import { isAllowedAddress } from './addresses.ts'
 import { ACCEPTED_CODINGS, decodeBody, TooMuch } from './body.ts'
 import { type ResolvedAddress, sendRequest, type WireRequest } from './connect.ts'
@@ -30,7 +32,11 @@ export type EgressRequest = {
   maxWireBytes?: number
   /** Limit after decompression. */
   maxBytes?: number
+  /** Decides about every destination, redirects included, in place of the fixed ports. @throws AppError to refuse one. */
+  judge?: JudgeDestination
 }
+/** `host` is canonical. */
+export type JudgeDestination = (host: string, port: number) => void
 
 export type EgressResponse = {
   /** The final URL after redirects. */
@@ -67,32 +73,46 @@ const FOR_ONE_ORIGIN = ['authorization', 'cookie', 'proxy-authorization', 'x-api
 /** Headers that callers cannot set. */
 const RESERVED = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding', 'upgrade'])
 
-const INTERNET: Network = {
+/** The system's resolver and routes. */
+export const INTERNET: Network = {
   resolve: async (hostname) =>
     (await lookup(hostname, { all: true })).map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 })),
   route: (address, port) => ({ address, port }),
 }
 
 /**
- * Creates the client. `allowPrivate` allows loopback and private addresses and all ports, for development and tests.
+ * Creates the client. `allowPrivate` allows loopback and private addresses and all ports, for development and tests;
+ * `mayBePrivate` allows them for single destinations.
  */
-export function createEgress(options: { allowPrivate: boolean; network?: Network }): Egress {
-  const rules = { allowPrivate: options.allowPrivate, network: options.network ?? INTERNET }
+export function createEgress(options: {
+  allowPrivate: boolean
+  network?: Network
+  mayBePrivate?: MayBePrivate
+}): Egress {
+  const { allowPrivate, network = INTERNET, mayBePrivate = () => allowPrivate } = options
+  const rules = { allowPrivate, network, mayBePrivate }
   return {
     async request(url, request) {
       const deadline = startDeadline(request)
       try {
-        const { message, at } = await follow(rules, url, request, deadline.signal)
+        const { message, at } = await follow({ ...rules, judge: request.judge }, url, request, deadline.signal)
         return toResponse(message, at, { asked: url, request, deadline })
       } catch (error) {
         deadline.end()
-        throw error instanceof EgressError ? error : new EgressError('unreachable', url, { cause: error })
+        throw error instanceof AppError ? error : new EgressError('unreachable', url, { cause: error })
       }
     },
   }
 }
 
-type Rules = { allowPrivate: boolean; network: Network }
+/** Returns whether a destination may have a private address. */
+export type MayBePrivate = (host: string, port: number) => boolean
+type Rules = {
+  allowPrivate: boolean
+  network: Network
+  mayBePrivate: MayBePrivate
+  judge?: JudgeDestination | undefined
+}
 
 /** Follows redirects and checks each target like the first URL. */
 async function follow(
@@ -119,7 +139,7 @@ async function follow(
 async function send(rules: Rules, url: URL, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
   const port = portOf(url)
   // A DNS lookup cannot be cancelled, so only the wait for it is.
-  const checked = await orAborted(resolveAllowed(rules, url.hostname), signal)
+  const checked = await orAborted(resolveAllowed(rules, url.hostname, port), signal)
   const routes = checked.map((address) => rules.network.route(address, port))
   const destination = {
     addresses: routes.map((route) => route.address),
@@ -129,26 +149,45 @@ async function send(rules: Rules, url: URL, wire: WireRequest, signal: AbortSign
   return sendRequest(url, wire, destination, signal)
 }
 
-/** Every resolved address must be allowed, because a later connection could use another one. */
-async function resolveAllowed({ allowPrivate, network }: Rules, hostname: string): Promise<ResolvedAddress[]> {
+/**
+ * Resolves a host. Every address must be allowed, because a later connection could use another one.
+ * @throws Error for a forbidden address, and as the resolver.
+ */
+export async function resolveAllowed(
+  { network, mayBePrivate }: Pick<Rules, 'network' | 'mayBePrivate'>,
+  hostname: string,
+  port: number,
+): Promise<ResolvedAddress[]> {
+  const allowPrivate = mayBePrivate(hostname, port)
   const name = hostname.replace(/^\[|\]$/g, '')
   const version = isIP(name)
   const addresses: ResolvedAddress[] =
     version === 0 ? await network.resolve(name) : [{ address: name, family: version === 6 ? 6 : 4 }]
   if (addresses.length === 0) throw new Error(`${name} has no address`)
   for (const { address } of addresses) {
-    if (!isAllowedAddress(address, allowPrivate)) throw new Error(`${name} is ${address}, which is not allowed`)
+    if (!isAllowedAddress(address, allowPrivate))
+      throw new ForbiddenAddress(`${name} is ${address}, which is not allowed`)
   }
   return addresses
 }
 
-function parseUrl({ allowPrivate }: Rules, text: string, base?: URL): URL {
+/** A host has an address that agents and users must not reach. */
+export class ForbiddenAddress extends Error {}
+
+function parseUrl({ allowPrivate, judge }: Rules, text: string, base?: URL): URL {
   if (text.length > MAX_URL_LENGTH) throw new Error('The URL is too long')
   const url = new URL(text, base)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`${url.protocol} is not http or https`)
   if (url.username !== '' || url.password !== '') throw new Error('The URL names a user')
-  if (!allowPrivate && !PORTS.has(portOf(url))) throw new Error(`Port ${url.port} is not allowed`)
+  if (!judge && !allowPrivate && !PORTS.has(portOf(url))) throw new Error(`Port ${url.port} is not allowed`)
+  judge?.(requireHost(url), portOf(url))
   return url
+}
+
+function requireHost(url: URL): string {
+  const host = toCanonicalHost(url.hostname)
+  if (host === null) throw new Error('The host is not valid')
+  return host
 }
 
 function portOf(url: URL): number {

@@ -101,6 +101,7 @@ async function withClient<Result>(
   } catch (cause) {
     if (time.aborted) throw new AppError('upstream_timeout', 'The MCP server did not answer in time', {}, { cause })
     await refusals.rethrow()
+    if (cause instanceof AppError && cause.extra.code === 'EGRESS_BLOCKED') throw cause
     const reason = cause instanceof EgressError ? cause.message : 'The MCP server did not answer as it should'
     throw new AppError('upstream_failed', reason, {}, { cause })
   } finally {

@@ -29,7 +29,7 @@ type ServiceSettings = { token: string; apiUrl: string; people: readonly string[
 export type ChannelSettings = {
   telegram?: ServiceSettings | undefined
   discord?: ServiceSettings | undefined
-  slack?: (ServiceSettings & { appToken: string }) | undefined
+  slack?: (ServiceSettings & { appToken: string; proxyUrl?: string | undefined }) | undefined
   /** Pause before reconnecting; `editEveryMs` is the shortest time between two edits of an answer. */
   retryMs: number
   editEveryMs: number

@@ -22,7 +22,13 @@ const timeoutSeconds = z
  * `home` is the commands' home folder. File tools cannot reach it, so files of the agent cannot change the behaviour of
  * a command.
  */
-export type CommandPlaces = { workspace: string; home: string; loadOrphanReaper: LoadOrphanReaper }
+export type CommandPlaces = {
+  workspace: string
+  home: string
+  /** Environment variables by which programs find the egress proxy. */
+  proxyVariables: Readonly<Record<string, string>>
+  loadOrphanReaper: LoadOrphanReaper
+}
 /** Resolves with null where the process runs more than this agent. */
 export type LoadOrphanReaper = () => Promise<OrphanReaper | null>
 
@@ -30,10 +36,10 @@ export type LoadOrphanReaper = () => Promise<OrphanReaper | null>
  * Creates tools that run commands in the agent's container. The owner sees and approves each command. Its environment
  * has no secrets of the agent, but it can read the agent's files.
  */
-export function createCommandTools({ workspace, home, loadOrphanReaper }: CommandPlaces) {
+export function createCommandTools({ workspace, home, proxyVariables, loadOrphanReaper }: CommandPlaces) {
   const run = async (cmd: string[], seconds: number, signal: AbortSignal) => {
     await mkdir(home, { recursive: true, mode: 0o700 })
-    const environment = { PATH: SEARCH_PATH, HOME: home, TMPDIR: '/tmp', LANG: 'C.UTF-8' }
+    const environment = { PATH: SEARCH_PATH, HOME: home, TMPDIR: '/tmp', LANG: 'C.UTF-8', ...proxyVariables }
     const program = { cmd, folder: workspace, environment, orphanReaper: await loadOrphanReaper() }
     const result = await runProgram({ ...program, timeoutMs: seconds * 1000, signal })
     signal.throwIfAborted()

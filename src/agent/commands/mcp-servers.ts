@@ -160,9 +160,13 @@ function toKey({ name, command, args, environment }: McpCommand): string {
 }
 
 /** @throws AppError `upstream_failed` with the last error output of the program, `upstream_timeout`. */
-async function start({ home, loadOrphanReaper }: CommandPlaces, server: McpCommand): Promise<Conversation> {
+async function start(
+  { home, proxyVariables, loadOrphanReaper }: CommandPlaces,
+  server: McpCommand,
+): Promise<Conversation> {
   await mkdir(home, { recursive: true, mode: 0o700 })
-  const environment = { PATH: SEARCH_PATH, HOME: home, TMPDIR: '/tmp', LANG: 'C.UTF-8', ...server.environment }
+  const own = { PATH: SEARCH_PATH, HOME: home, TMPDIR: '/tmp', LANG: 'C.UTF-8' }
+  const environment = { ...own, ...proxyVariables, ...server.environment }
   const { Client } = await import('@modelcontextprotocol/client')
   const client = new Client({ name: 'stead', version: VERSION })
   // Not in the workspace: some programs read settings from their working directory.

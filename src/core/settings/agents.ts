@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { EGRESS_POLICIES } from '../egress-policy.ts'
 import { ImageReference } from '../text/names.ts'
 import { VERSION } from '../version.ts'
-import { atLeastOne, flag, repositories, seconds, url } from './forms.ts'
+import { atLeastOne, destinations, egressByTemplate, flag, repositories, seconds, url } from './forms.ts'
 
 const volumeOptions = z
   .string()
@@ -72,6 +73,16 @@ export const AGENTS = {
   }),
   SWARM_VOLUME_OPTIONS: volumeOptions.describe(
     'Options of `SWARM_VOLUME_DRIVER`, one `key=value` per line or separated by semicolons; `{volume}` is replaced by the name of the volume',
+  ),
+  EGRESS_DEFAULT: z
+    .enum(EGRESS_POLICIES)
+    .default('open')
+    .describe('Egress policy of agents whose owner has not chosen one'),
+  EGRESS_BY_TEMPLATE: egressByTemplate.describe(
+    'Egress policies that replace `EGRESS_DEFAULT` for agents of a template',
+  ),
+  EGRESS_PRIVATE_HOSTS: destinations.describe(
+    'Private destinations that agents may reach if their policy allows them, as `host`, `host:port` or `host:*`; link-local addresses stay blocked',
   ),
   KILL_SWITCH: flag(false).describe('`true` disables provisioning (503)'),
   BROWSE_ROOT: z.string().min(1).optional().meta({

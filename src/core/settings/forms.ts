@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
+import { EGRESS_POLICIES, type EgressPolicyName, parseDestination } from '../egress-policy.ts'
 import { hasVersion, ImageReference } from '../text/names.ts'
 import { trimTrailing } from '../text/trim.ts'
 
@@ -49,6 +50,29 @@ export const evmAddress = z
 export const cidrs = list
   .refine((parts) => parts.every((part) => isCidr(part)), 'must be a comma-separated list of CIDR ranges')
   .meta({ form: 'CIDR ranges, comma-separated' })
+export const destinations = list
+  .refine(
+    (parts) => parts.every((part) => parseDestination(part) !== null),
+    'must be a comma-separated list of host, host:port or host:*',
+  )
+  .meta({ form: 'comma-separated' })
+const isPolicy = (text: string): text is EgressPolicyName => EGRESS_POLICIES.some((name) => name === text)
+export const egressByTemplate = z
+  .string()
+  .default('')
+  .transform((text, context) => {
+    const pairs = toParts(text).map((part) => {
+      const [template = '', policy = ''] = part.split('=').map((word) => word.trim())
+      if (template !== '' && isPolicy(policy)) return [template, policy] as const
+      context.addIssue({
+        code: 'custom',
+        message: `must be a list of template=policy with ${EGRESS_POLICIES.join(', ')}`,
+      })
+      return z.NEVER
+    })
+    return new Map(pairs)
+  })
+  .meta({ form: '`template=policy`, comma-separated' })
 export const repositories = z
   .string()
   .transform(toParts)

@@ -3,6 +3,7 @@ import { createAttestations } from '../../adapters/chain/attestations.ts'
 import { createEns } from '../../adapters/chain/ens.ts'
 import { createTokenPayments } from '../../adapters/chain/token-payments.ts'
 import { createTokenTrial } from '../../adapters/channels/try-tokens.ts'
+import { createEgress, type Network } from '../../adapters/egress/egress.ts'
 import type { AgentGateway } from '../../adapters/gateways/gateway.ts'
 import { openObjects } from '../../adapters/objects/open-objects.ts'
 import type { Runtime } from '../../adapters/runtimes/contract/runtime.ts'
@@ -19,6 +20,8 @@ import type { SendNotice } from '../accounts/notifications/send-notice.ts'
 import type { openAccounts } from '../accounts/open.ts'
 import type { Base } from '../base.ts'
 import type { BookClonePayment, OpenAgentWallet } from './cloning/clone.ts'
+import { createEgressEnforcement } from './egress/enforce.ts'
+import { type EgressSettings, isPrivateAllowed } from './egress/policy.ts'
 import { createMachineFinder, createTunnelRecorder } from './installations/tunnel-state.ts'
 import { createLogViewers } from './logs/read.ts'
 import { createImageRules } from './operations/images.ts'
@@ -61,6 +64,26 @@ function openMachines(
   return { machineLinks, runtimes: isStandby ? ownRuntimes : withMachines(ownRuntimes, machines) }
 }
 
+/** Parts of the server and of higher domains. */
+type FromServer = {
+  runtimes: Runtimes
+  gateway: AgentGateway
+  /** A standby instance speaks to no agent and provisions none. */
+  isStandby: boolean
+  webPort: number
+  /** Returns the URL of the backend for the agents of a runtime. */
+  urlForAgents: (runtime: Runtime) => Promise<string>
+  /** Returns the URL of the egress proxy for the agents of a runtime, without credentials. */
+  proxyForAgents: (runtime: Runtime) => Promise<string>
+  /** Replaces DNS and routing of what agents request, in tests. */
+  agentNetwork?: Network | undefined
+  clearMemory: (tx: Tx, agentId: string) => void
+  /** Records clone payments in the ledger. */
+  bookClonePayment: BookClonePayment
+  /** Returns the address of an agent's wallet, which it creates at the first call. */
+  openAgentWallet: OpenAgentWallet
+}
+
 /** Opens the parts that features of agents share. */
 export function openAgents(
   base: Base,
@@ -77,23 +100,12 @@ export function openAgents(
     isStandby,
     webPort,
     urlForAgents,
+    proxyForAgents,
+    agentNetwork,
     clearMemory,
     bookClonePayment,
     openAgentWallet,
-  }: {
-    runtimes: Runtimes
-    gateway: AgentGateway
-    /** A standby instance speaks to no agent and provisions none. */
-    isStandby: boolean
-    webPort: number
-    /** Returns the URL of the backend for the agents of a runtime. */
-    urlForAgents: (runtime: Runtime) => Promise<string>
-    clearMemory: (tx: Tx, agentId: string) => void
-    /** Records clone payments in the ledger. */
-    bookClonePayment: BookClonePayment
-    /** Returns the address of an agent's wallet, which it creates at the first call. */
-    openAgentWallet: OpenAgentWallet
-  },
+  }: FromServer,
 ) {
   const { db, clock } = base
   const { agents, agentsDomain, ai, baseRpcUrl, dataDir, databaseFile, siweChainId, verification, watchdog } = settings
@@ -104,11 +116,13 @@ export function openAgents(
   const agentLocks = createAgentLocks()
   const activity = createAgentActivity(clock)
   const { machineLinks, runtimes } = openMachines(base, { sendNotice, isStandby, ownRuntimes })
-  const placing = { addresses, runtimes, urlForAgents, imageRules, channelUrls, basePort: agents.basePort }
+  const reachable = { urlForAgents, proxyForAgents }
+  const placing = { addresses, runtimes, ...reachable, imageRules, channelUrls, basePort: agents.basePort }
   const wake = createWaker({ ...base, ...placing, gateway, agentLocks })
   return {
     ...placing,
     ...{ machineLinks, version: VERSION, pairingCodeMinutes: agents.pairingCodeMinutes },
+    ...openEgress(base, agents.egress, agentNetwork),
     backendPort: settings.ports.backend,
     clearMemory,
     bookClonePayment,
@@ -140,5 +154,15 @@ export function openAgents(
     clonePayments: createTokenPayments(settings.clone),
     attestations: createAttestations({ rpcUrl: baseRpcUrl, chainId: siweChainId, easAddress: verification.easAddress }),
     ens: createEns({ rpcUrl: verification.ensRpcUrl }),
+  }
+}
+
+/** Opens what agents request: by the proxy, and through the platform. Private addresses need the operator's permission. */
+function openEgress(base: Base, egressSettings: EgressSettings, network: Network | undefined) {
+  const mayBePrivate = (host: string, port: number) => isPrivateAllowed(egressSettings, host, port)
+  const egress = createEgress({ allowPrivate: false, mayBePrivate, ...(network && { network }) })
+  return {
+    egressSettings,
+    egressEnforcement: createEgressEnforcement({ ...base, egress, mayBePrivate }, egressSettings),
   }
 }

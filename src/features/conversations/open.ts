@@ -15,7 +15,7 @@ type ConversationsSettings = Pick<Config, 'summarizer' | 'webhooks'>
 export function openConversations(
   base: Base,
   { summarizer, webhooks }: ConversationsSettings,
-  { gateway, egress }: { gateway: AgentGateway; egress: Egress },
+  { gateway, egress, egressOf }: { gateway: AgentGateway; egress: Egress; egressOf: (agentId: string) => Egress },
 ) {
   const asking: Asking = new Map()
   const mcpListings: McpListings = new Map()
@@ -25,7 +25,8 @@ export function openConversations(
     asking,
     mcpListings,
     mcpRenewals,
-    mcpClients: createMcpClients(egress),
+    /** Returns the clients of MCP servers, limited by the egress policy of an agent. */
+    mcpClientsOf: (agentId: string) => createMcpClients(egressOf(agentId)),
     mcpOauth: createMcpOauth(egress, summarizer),
     turns: createTurns({ ...base, gateway }),
   }

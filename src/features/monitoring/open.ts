@@ -12,7 +12,7 @@ type MonitoringSettings = Pick<Config, 'agents' | 'dataDir' | 'databaseFile' | '
 
 /** Opens the monitoring domain. `counts` are of the listeners and of the cluster. */
 export function openMonitoring(
-  { db, clock }: Base,
+  { db, clock, egressCounts }: Base & Pick<ExpositionDeps, 'egressCounts'>,
   { agents, dataDir, databaseFile, metricsToken }: MonitoringSettings,
   {
     diskFloor,
@@ -27,7 +27,7 @@ export function openMonitoring(
     metricsToken,
     measureDatabase,
     exposition: openExposition({
-      db,
+      ...{ db, egressCounts },
       measureDatabase,
       measureFreeDisk: diskFloor.measure,
       ...counts,

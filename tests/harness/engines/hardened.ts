@@ -14,7 +14,7 @@ type Check = [what: string, actual: unknown, expected: unknown]
 /** Everything in which a container is not what an agent's has to be, in words; empty when all is well. */
 export function deviations(container: Looked, spec: AgentSpec, hostCpus: number): string[] {
   const { HostConfig: host, Config: config } = container
-  const checks = [...checkRights(host), ...checkLimits(host, spec, hostCpus), ...checkReach(container, spec)]
+  const checks = [...checkRights(host), ...checkLimits(host, spec, hostCpus), ...checkReach(container)]
   checks.push(['user', config.User, '10001:10001'])
   checks.push(['health check', config.Healthcheck, { Test: config.Healthcheck?.Test, ...HEALTH }])
   const secrets = Object.values(spec.secrets).filter((secret) => JSON.stringify(container).includes(secret))
@@ -69,11 +69,12 @@ function checkLimits(host: HostConfig, { limits }: AgentSpec, hostCpus: number):
   ]
 }
 
-function checkReach({ HostConfig: host, Config: config }: Looked, { port }: AgentSpec): Check[] {
+function checkReach({ HostConfig: host, Config: config }: Looked): Check[] {
   return [
-    ['network', /^stead-[a-z0-9]+$/.test(host.NetworkMode ?? ''), true],
+    ['network', /^stead-[a-z0-9]+-internal$/.test(host.NetworkMode ?? ''), true],
     ['all ports published', host.PublishAllPorts, false],
-    ['published ports', host.PortBindings, { '18789/tcp': [{ HostIp: '127.0.0.1', HostPort: String(port) }] }],
+    ['published ports', host.PortBindings ?? {}, {}],
+    ['name servers', host.Dns, ['127.0.0.1']],
     ['other names', host.ExtraHosts ?? [], []],
     ['links', host.Links ?? [], []],
     ['variables with a secret', config.Env.filter((line) => /^\w*(TOKEN|KEY)=/.test(line)), []],

@@ -195,8 +195,15 @@ export type Runtime = {
    * takes too long.
    */
   pull(image: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<void>
+  /** Returns why programs of agents can reach the network without the egress proxy; null when they cannot. */
+  egressGap(): string | null
   /** Returns the address of this machine for agents. */
   platformHost(): Promise<string>
+  /**
+   * Limits agents to these ports of this machine, where the platform may change the firewall. Missing where agents reach no
+   * port of it, or every one.
+   */
+  limitHostPorts?(ports: readonly number[]): Promise<void>
   /** Returns whether agents can be deployed now. Never throws. */
   isAvailable(): Promise<boolean>
   /**

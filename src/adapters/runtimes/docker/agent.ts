@@ -22,6 +22,7 @@ import {
   type Container,
   create,
   end,
+  type FindDeps,
   findByName,
   halt,
   isRunning,
@@ -52,7 +53,7 @@ type Wanted = { spec: AgentSpec; image: AgentImage; digest: string }
  * that has
  * not started.
  */
-export async function findContainer(deps: StepDeps, id: string): Promise<Container | null> {
+export async function findContainer(deps: FindDeps, id: string): Promise<Container | null> {
   const { current, previous } = await findPlaces(deps, id)
   return current && (wasStarted(current) || !previous) ? current : previous
 }
@@ -139,8 +140,12 @@ export async function restoreInDocker(deps: DockerAgentDeps, id: string, file: s
 }
 
 /** Returns the program that it runs, according to its label. */
+export function kindOf(container: Container): AgentKind {
+  return container.Config.Labels[LABELS.kind] === 'openclaw' ? 'openclaw' : 'stead'
+}
+
 export function driverOf(deps: Pick<DockerAgentDeps, 'drivers'>, container: Container): AgentDriver {
-  return deps.drivers[container.Config.Labels[LABELS.kind] === 'openclaw' ? 'openclaw' : 'stead']
+  return deps.drivers[kindOf(container)]
 }
 
 async function replace(deps: DockerAgentDeps, current: Container | null, wanted: Wanted): Promise<void> {
@@ -224,7 +229,7 @@ async function settle(deps: StepDeps, id: string): Promise<Container | null> {
 }
 
 /** Finds all containers of an agent, also one that is renamed during the search. */
-async function findPlaces(deps: StepDeps, id: string) {
+async function findPlaces(deps: FindDeps, id: string) {
   const names = toNames(deps.instance, id)
   const first = await findByName(deps, id, names.current)
   const previous = await findByName(deps, id, names.previous)

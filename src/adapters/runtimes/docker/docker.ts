@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream'
 import type { ContainerInspectInfo } from 'dockerode'
+import { errorMessage } from '../../../core/errors.ts'
+import { createRelays, type Relays } from '../contract/relay.ts'
 import {
   agentNotFound,
   agentNotRunning,
@@ -22,6 +24,7 @@ import {
   driverOf,
   findContainer,
   haltInDocker,
+  kindOf,
   removeFromDocker,
   restartInDocker,
   restoreInDocker,
@@ -29,8 +32,10 @@ import {
   startInDocker,
   stopInDocker,
 } from './agent.ts'
+import { canLimitHost, limitHostPorts } from './host-ports.ts'
 import { createDockerNetwork } from './network.ts'
-import { type Container, giveUp, type StepDeps, toInspection, volumeAt } from './steps.ts'
+import { connectToContainer } from './reach.ts'
+import { type Container, giveUp, isRunning, type StepDeps, toInspection, volumeAt } from './steps.ts'
 import { ExpectedEvents, watchDocker } from './watch.ts'
 
 const AT_ONCE = 8
@@ -45,15 +50,8 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
   const shell = new EngineShell(deps)
   const asked = new ExpectedEvents()
 
-  const parts: DockerAgentDeps = {
-    engine,
-    instance,
-    asked,
-    digestKey: deps.digestKey,
-    drivers: agentDrivers,
-    network: createDockerNetwork(engine, instance),
-    countCpus: createCpuCount(engine),
-  }
+  const parts = openParts(deps, asked)
+  const { relays, network } = parts
   const getContainer = async (id: string) => {
     const container = await findContainer(parts, id)
     if (!container) throw agentNotFound()
@@ -64,6 +62,7 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     const container = await findContainer(parts, id)
     if (container) shell.known.add(id)
     else shell.known.delete(id)
+    if (container && isRunning(container)) await reopenPort(deps, relays, container)
     return container && toInspection(container, watch.endedOutOfMemory(container.Id))
   }
 
@@ -79,6 +78,9 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     giveUp: (id) => shell.change(id, () => giveUpMisconfigured(parts, id)),
   })
 
+  // Fails while the engine is away; every later look opens the ports as well.
+  void list().catch(() => undefined)
+
   const deploy: Runtime['deploy'] = (spec) => shell.deploy(spec, (checked) => deployInDocker(parts, checked))
 
   return {
@@ -93,6 +95,7 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     restart: (id) => shell.change(id, () => restartInDocker(parts, id)),
     async remove(id) {
       await shell.change(id, () => removeFromDocker(parts, id))
+      relays.close(id)
       shell.forget(id)
     },
     inspect: (id) => shell.look(() => inspect(id)),
@@ -105,16 +108,39 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     snapshot: (id, file) => shell.change(id, () => snapshotInDocker(parts, id, file)),
     restore: (id, file) => shell.change(id, () => restoreInDocker(parts, id, file)),
     openFiles: (id) => shell.look(() => openFiles(parts, id, filesImages)),
+    egressGap: () => null,
     platformHost: () => shell.look(() => parts.network.openNetwork()),
+    async limitHostPorts(ports) {
+      if (canLimitHost() && engine.isLocal) await limitHostPorts(network.interfaceName, ports)
+    },
     isAvailable: async () => !shell.isClosed && engine.isAnswering(),
     async close({ stopAgents = false } = {}) {
       if (shell.isClosed) return
       const ids = stopAgents ? await listIds().catch(() => []) : []
       watch.close()
       await shell.close()
+      relays.closeAll()
       await Promise.all(ids.map((id) => haltInDocker(parts, id, STOP_SECONDS)))
     },
   }
+}
+
+function openParts({ engine, instance, digestKey }: EngineRuntimeDeps, asked: ExpectedEvents): DockerAgentDeps {
+  const network = createDockerNetwork(engine, instance)
+  const relays = createRelays(async (id) => {
+    const container = await findContainer({ engine, instance }, id)
+    return container && connectToContainer(container, network.name, agentDrivers[kindOf(container)].port)
+  })
+  const own = { drivers: agentDrivers, network, relays, countCpus: createCpuCount(engine) }
+  return { engine, instance, asked, digestKey, ...own }
+}
+
+/** Agents run on while the platform does not, so their ports are opened when they are found. */
+async function reopenPort({ log }: EngineRuntimeDeps, relays: Relays, { Config }: Container): Promise<void> {
+  const { [LABELS.agent]: agentId = '', [LABELS.port]: port } = Config.Labels
+  await relays.open(agentId, Number(port)).catch((error: unknown) => {
+    log.warn({ agentId, error: errorMessage(error) }, 'the port of an agent cannot be opened')
+  })
 }
 
 /** Lists the ids of agents with a container. */
@@ -178,7 +204,7 @@ export async function readStoredInDocker(
   id: string,
   file: string,
 ): Promise<void> {
-  const container = await findContainer({ engine, instance, asked: new ExpectedEvents() }, id)
+  const container = await findContainer({ engine, instance }, id)
   if (!container) throw agentNotFound()
   await readState(engine, container.Id, driverOf({ drivers: agentDrivers }, container).stateDir, file)
 }

@@ -3,10 +3,13 @@ import { AppError } from '../../../core/errors.ts'
 import { type Engine, hasStatus, LABELS, orNull } from '../engine/engine.ts'
 
 /**
- * The network of this installation's agents: they reach the internet and the platform's gateway, but not each other.
+ * The network of this installation's agents. It has no route out: they reach the addresses of this machine in it, where the
+ * platform and its egress proxy listen, but neither other networks nor each other.
  */
 export type DockerNetwork = {
   name: string
+  /** Name of the network interface of this machine, for firewall rules. */
+  interfaceName: string
   /** Creates the network if needed. @returns the address of this machine in it. */
   openNetwork(): Promise<string>
   /** Runs `work` while the network exists. */
@@ -17,28 +20,21 @@ export type DockerNetwork = {
 
 /** @throws AppError from `openNetwork`: `conflict` when another network has the name. */
 export function createDockerNetwork(engine: Engine, instance: string): DockerNetwork {
-  const name = `stead-${instance}`
+  const name = `stead-${instance}-internal`
+  // At most 15 characters (Linux, IFNAMSIZ).
+  const interfaceName = `st-${instance.slice(0, 12)}`
   const label = `${LABELS.instance}=${instance}`
   // Two concurrent requests would create two networks of one name.
   const queue = new TaskQueue()
   let users = 0
 
   /** The last address range: the platform listens in it, and a firewall may allow it. */
-  let range: { Subnet: string; Gateway: string } | null = null
+  let range: Range | null = null
 
   const find = () => engine.ask((docker) => orNull(docker.getNetwork(name).inspect()))
-  const create = (wanted: typeof range) =>
+  const create = (wanted: Range | null) =>
     engine.change((docker, abortSignal) =>
-      docker.createNetwork({
-        Name: name,
-        Driver: 'bridge',
-        CheckDuplicate: true,
-        EnableIPv6: false,
-        ...(wanted && { IPAM: { Config: [wanted] } }),
-        Options: { 'com.docker.network.bridge.enable_icc': 'false' },
-        Labels: { [LABELS.instance]: instance },
-        abortSignal,
-      }),
+      docker.createNetwork({ ...toOptions({ name, interfaceName, instance }), ...toAddresses(wanted), abortSignal }),
     )
   const createAnew = async () => {
     try {
@@ -52,7 +48,7 @@ export function createDockerNetwork(engine: Engine, instance: string): DockerNet
   const findOrCreate = async (): Promise<string> => {
     if (!(await find())) await createAnew()
     const network = await find()
-    if (network?.Labels?.[LABELS.instance] !== instance) {
+    if (network?.Labels?.[LABELS.instance] !== instance || !network.Internal) {
       throw new AppError('conflict', `A network named ${name} exists that is not this installation's`)
     }
     const { Gateway, Subnet } = network.IPAM?.Config?.[0] ?? {}
@@ -68,6 +64,7 @@ export function createDockerNetwork(engine: Engine, instance: string): DockerNet
 
   return {
     name,
+    interfaceName,
     openNetwork: () => queue.run(findOrCreate),
     async withOpen(work) {
       await queue.run(async () => {
@@ -92,5 +89,27 @@ export function createDockerNetwork(engine: Engine, instance: string): DockerNet
             if (!hasStatus(error, 403, 404, 409)) throw error
           })
       }),
+  }
+}
+
+type Range = { Subnet: string; Gateway: string }
+
+function toAddresses(range: Range | null) {
+  return range ? { IPAM: { Config: [range] } } : {}
+}
+
+/** Options of a network without a route out, whose containers do not see each other. */
+function toOptions({ name, interfaceName, instance }: { name: string; interfaceName: string; instance: string }) {
+  return {
+    Name: name,
+    Driver: 'bridge',
+    CheckDuplicate: true,
+    EnableIPv6: false,
+    Internal: true,
+    Options: {
+      'com.docker.network.bridge.enable_icc': 'false',
+      'com.docker.network.bridge.name': interfaceName,
+    },
+    Labels: { [LABELS.instance]: instance },
   }
 }

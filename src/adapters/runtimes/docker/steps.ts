@@ -1,5 +1,6 @@
 import type Docker from 'dockerode'
 import { AppError } from '../../../core/errors.ts'
+import type { Relays } from '../contract/relay.ts'
 import { type AgentState, BAD_CONFIGURATION_EXIT, type Inspection } from '../contract/runtime.ts'
 import { GIVEN_UP, toNames, UNWANTED, WANTED } from '../engine/container.ts'
 import { type Engine, hasStatus, LABELS, orNull, toEngineError } from '../engine/engine.ts'
@@ -9,7 +10,7 @@ import type { ExpectedEvents } from './watch.ts'
 export type Container = Docker.ContainerInspectInfo
 
 /** `instance` is this installation's id in names and labels; `asked` records every stop and start before it happens. */
-export type StepDeps = { engine: Engine; instance: string; asked: ExpectedEvents }
+export type StepDeps = { engine: Engine; instance: string; asked: ExpectedEvents; relays: Relays }
 
 const UPDATE_TRIES = 20
 const UPDATE_PAUSE_MS = 100
@@ -26,8 +27,11 @@ export function isRunning({ State }: Container): boolean {
   return State.Running && !(State.Restarting && State.ExitCode === BAD_CONFIGURATION_EXIT)
 }
 
+/** Dependencies for finding a container. */
+export type FindDeps = Pick<StepDeps, 'engine' | 'instance'>
+
 /** Returns null when missing, or when its labels are not ours. */
-export async function findByName(deps: StepDeps, agentId: string, name: string): Promise<Container | null> {
+export async function findByName(deps: FindDeps, agentId: string, name: string): Promise<Container | null> {
   const found = await deps.engine.ask((docker, abortSignal) =>
     orNull(docker.getContainer(name).inspect({ abortSignal })),
   )
@@ -53,6 +57,7 @@ export async function create(deps: StepDeps, order: Docker.ContainerCreateOption
 export async function end(deps: StepDeps, container: Container, graceSeconds: number): Promise<void> {
   await setRestartPolicy(deps, container, UNWANTED)
   await halt(deps, container, graceSeconds)
+  deps.relays.close(container.Config.Labels[LABELS.agent] ?? '')
 }
 
 /** Stops the container but keeps its restart policy: the next deployment starts it. */
@@ -71,14 +76,19 @@ export async function launch(deps: StepDeps, container: Container): Promise<void
   // A container that is restarting must be stopped before it can be started.
   if (container.State.Running) await end(deps, container, 0)
   await setRestartPolicy(deps, container, WANTED)
+  const { [LABELS.agent]: agentId = '', [LABELS.port]: port } = container.Config.Labels
   deps.asked.start(container.Id)
   try {
+    await deps.relays.open(agentId, Number(port))
     await deps.engine.change((docker, abortSignal) =>
       unlessDone(docker.getContainer(container.Id).start({ abortSignal })),
     )
   } catch (error) {
-    const reason = toEngineError(error, { port: Number(container.Config.Labels[LABELS.port]) })
-    if (reason.extra.code !== 'ENGINE_UNAVAILABLE') await setRestartPolicy(deps, container, UNWANTED)
+    const reason = toEngineError(error, { port: Number(port) })
+    if (reason.extra.code !== 'ENGINE_UNAVAILABLE') {
+      deps.relays.close(agentId)
+      await setRestartPolicy(deps, container, UNWANTED)
+    }
     throw reason
   }
 }
@@ -122,10 +132,7 @@ export async function rename(deps: StepDeps, id: string, name: string): Promise<
 type AgentVolume = { name: string; holdsSecrets: boolean }
 
 /** Lists the volumes of an agent, mounted or not. */
-export async function listVolumes(
-  deps: Pick<StepDeps, 'engine' | 'instance'>,
-  agentId: string,
-): Promise<AgentVolume[]> {
+export async function listVolumes(deps: FindDeps, agentId: string): Promise<AgentVolume[]> {
   const label = [`${LABELS.instance}=${deps.instance}`, `${LABELS.agent}=${agentId}`]
   const found = await deps.engine.ask((docker, abortSignal) => docker.listVolumes({ filters: { label }, abortSignal }))
   return (found.Volumes ?? []).map(({ Name, Labels }) => ({

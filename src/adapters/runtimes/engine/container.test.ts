@@ -48,7 +48,7 @@ const specs: fc.Arbitrary<AgentSpec> = fc.record({
 })
 
 function orderOf(spec: AgentSpec, changes: { image?: string; network?: string; instance?: string } = {}) {
-  const { instance = 'test', network = `stead-${instance}` } = changes
+  const { instance = 'test', network = `stead-${instance}-internal` } = changes
   return toContainer({
     name: `stead-${instance}-${spec.id}`,
     instance,
@@ -93,7 +93,7 @@ describe.skipIf(!found)('in an engine', () => {
 
   test('100 containers have exactly the profile', async () => {
     const instance = randomText(12).toLowerCase()
-    const network = await docker.createNetwork({ Name: `stead-${instance}` })
+    const network = await docker.createNetwork({ Name: `stead-${instance}-internal` })
     const some = fc.sample(specs, { numRuns: 100, seed: 4 }).map((spec, index) => ({ ...spec, id: `agent-${index}` }))
     const made = new Map<string, Docker.Container>()
     try {

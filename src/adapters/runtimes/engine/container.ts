@@ -12,7 +12,6 @@ import type { AgentSpec } from '../contract/runtime.ts'
 import { type Engine, LABELS } from './engine.ts'
 
 const SECOND_NS = 1_000_000_000
-const LOCALHOST = '127.0.0.1'
 
 /** Slightly more than the agent needs to finish its turns. */
 export const STOP_SECONDS = 30
@@ -48,6 +47,10 @@ export const PROFILE = {
     { Name: 'nofile', Soft: 8192, Hard: 8192 },
     { Name: 'core', Soft: 0, Hard: 0 },
   ],
+  // Nothing answers there: a resolver that forwards names would carry data out in them.
+  Dns: ['127.0.0.1'],
+  DnsSearch: ['.'],
+  DnsOptions: ['timeout:1', 'attempts:1'],
   LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
 } satisfies Docker.HostConfig
 
@@ -86,7 +89,6 @@ type ContainerPlan = {
  */
 export function toContainer(plan: ContainerPlan): Docker.ContainerCreateOptions {
   const { spec, driver } = plan
-  const port = `${driver.port}/tcp`
   return {
     name: plan.name,
     Image: plan.image.id,
@@ -95,7 +97,6 @@ export function toContainer(plan: ContainerPlan): Docker.ContainerCreateOptions 
     ...(driver.entrypoint && { Entrypoint: [...driver.entrypoint], Cmd: [] }),
     Labels: toLabels(plan),
     Healthcheck: NO_HEALTHCHECK,
-    ExposedPorts: { [port]: {} },
     StopTimeout: STOP_SECONDS,
     HostConfig: {
       ...PROFILE,
@@ -105,7 +106,7 @@ export function toContainer(plan: ContainerPlan): Docker.ContainerCreateOptions 
       NanoCpus: Math.round(Math.min(spec.limits.cpus, plan.maxCpus) * SECOND_NS),
       PidsLimit: spec.limits.processes,
       Tmpfs: { ...driver.tmpfs },
-      PortBindings: { [port]: [{ HostIp: LOCALHOST, HostPort: String(spec.port) }] },
+      PortBindings: {},
       RestartPolicy: WANTED,
       Mounts: [
         { Type: 'volume', Source: plan.volume, Target: driver.stateDir, VolumeOptions: toVolumeOptions(plan) },

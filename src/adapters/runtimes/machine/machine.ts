@@ -52,6 +52,7 @@ export function createMachineRuntime(deps: {
 
   return {
     ...refusing,
+    egressGap: () => 'This agent runs on your own machine, whose network Stead does not limit',
     remove: async () => undefined,
     async inspect(id) {
       const machine = requireMachine(id)

@@ -21,6 +21,16 @@ case "${AI_PROVIDER:-}" in
   gemini | google) export_secret GEMINI_API_KEY "${PROVIDER_API_KEY_FILE:-}" ;;
 esac
 unset value
+# The only way out of the container. Node reads these variables when it is told to.
+if [ -n "${EGRESS_PROXY:-}" ] && [ -n "${EGRESS_TOKEN_FILE:-}" ]; then
+  HTTPS_PROXY="http://$AGENT_ID:$(cat "$EGRESS_TOKEN_FILE")@${EGRESS_PROXY#http://}"
+  HTTP_PROXY=$HTTPS_PROXY https_proxy=$HTTPS_PROXY http_proxy=$HTTPS_PROXY
+  platform=${PLATFORM_URL#*://}
+  NO_PROXY="127.0.0.1,localhost,${platform%%[:/]*}" no_proxy="127.0.0.1,localhost,${platform%%[:/]*}"
+  NODE_USE_ENV_PROXY=1
+  export HTTPS_PROXY HTTP_PROXY https_proxy http_proxy NO_PROXY no_proxy NODE_USE_ENV_PROXY
+  unset platform
+fi
 
 # The platform's settings are merged into the agent's own configuration at every start (RFC 7396). One that cannot be
 # read is left for OpenClaw to refuse, until a repair is asked for: then it is set aside.

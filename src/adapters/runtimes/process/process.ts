@@ -51,6 +51,12 @@ const TIMING: ProcessTiming = {
   maxLogBytes: 10 * 1024 * 1024,
 }
 
+/** Agents are on the network of this machine. */
+const NETWORK: Pick<Runtime, 'egressGap' | 'platformHost'> = {
+  egressGap: () => 'Agents that run as processes share the network of this machine',
+  platformHost: async () => '127.0.0.1',
+}
+
 /**
  * Creates the runtime of agents as child processes, which outlive the platform. Resolves when the processes of an
  * earlier run are found; agents that should run but do not are then starting. Agents are isolated by bubblewrap where
@@ -121,7 +127,7 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
     restore: async (id, file) => getAgent(id).restore(file),
     findImage: async () => null,
     pull: async () => requireOpen(),
-    platformHost: async () => '127.0.0.1',
+    ...NETWORK,
     async list() {
       requireOpen()
       return inspectAll(agents)

@@ -114,6 +114,7 @@ export function createSwarmRuntime(deps: SwarmRuntimeDeps): Runtime {
     restore: (id, file) => change(id, () => restoreInSwarm(parts, id, file)),
     copyState: (id, file) => change(id, () => copyStateInSwarm(parts, id, file)),
     openFiles: (id) => shell.look(() => openFiles(parts, id)),
+    egressGap: () => 'Agents in a swarm have a network with a route to the internet',
     platformHost: () => shell.look(() => findPlatformHost(parts)),
     isAvailable: async () => !shell.isClosed && isManager(engine).catch(() => false),
     async close({ stopAgents = false } = {}) {

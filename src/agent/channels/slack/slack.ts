@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LogLevel, WebAPIHTTPError, WebAPIRequestError, WebClient } from '@slack/web-api'
+import { HttpsProxyAgent } from 'https-proxy-agent'
 import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
@@ -22,7 +23,12 @@ const RETRIES = { retries: 3, minTimeout: 500, maxTimeout: 5000 }
 const MAX_NAMES = 1000
 
 /** `token` is the bot's; `appToken` opens sockets; `retryMs` is the pause before reconnecting. */
-export type SlackSettings = SlackServiceSettings & { appToken: string; retryMs: number }
+export type SlackSettings = SlackServiceSettings & {
+  appToken: string
+  retryMs: number
+  /** URL of the egress proxy, for sockets; undefined without one. */
+  proxyUrl?: string | undefined
+}
 
 const Me = z.object({ user_id: z.string(), user: z.string() })
 const User = z.object({
@@ -79,7 +85,7 @@ export function createSlackConnection(
     while (!signal.aborted) {
       const reason = await listenToSocket({
         appToken: settings.appToken,
-        clientOptions: { ...options, fetch: deps.fetch },
+        clientOptions: { ...options, ...toProxyAgent(settings), fetch: deps.fetch },
         signal,
         connected: () => state.setConnected(`@${me.user}`),
         async receive({ type, body }) {
@@ -112,6 +118,12 @@ export function createSlackConnection(
       state.setDisconnected()
     },
   }
+}
+
+/** Sockets do not find the proxy in the environment. A server on this machine is reached without it. */
+function toProxyAgent({ apiUrl, proxyUrl }: SlackSettings): { agent?: HttpsProxyAgent<string> } {
+  const isLocal = ['127.0.0.1', 'localhost'].includes(new URL(apiUrl).hostname)
+  return proxyUrl === undefined || isLocal ? {} : { agent: new HttpsProxyAgent(proxyUrl) }
 }
 
 class SocketModeOff extends Error {}

@@ -3,6 +3,8 @@ import type { PersonalList } from '../../../db/personal-data.ts'
 import { writeJsonArray } from '../../../http/streams/send-pieces.ts'
 import { ACCOUNTS_PERSONAL_DATA } from '../../accounts/personal.ts'
 import { type AccountSettings, getSettings } from '../../accounts/settings/settings.ts'
+import { personalEgressBlocks } from '../../agents/egress/blocks.ts'
+import { personalEgress } from '../../agents/egress/policy.ts'
 import { personalInstallations } from '../../agents/installations/service.ts'
 import { personalAgents } from '../../agents/registry/agents.ts'
 import { personalPauses } from '../../ai/breakers/breakers.ts'
@@ -61,6 +63,8 @@ function toAccount({ user, pendingEmail }: AccountSettings) {
 export const PERSONAL_LISTS: readonly PersonalList[] = [
   ...ACCOUNTS_PERSONAL_DATA,
   personalAgents,
+  personalEgress,
+  personalEgressBlocks,
   personalInstallations,
   ...CONVERSATIONS_PERSONAL_DATA,
   personalRadioStreams,

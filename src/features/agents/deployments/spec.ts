@@ -2,6 +2,7 @@ import type { ChannelUrls } from '../../../adapters/channels/try-tokens.ts'
 import type { AgentSpec, Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Sealer } from '../../../core/secrets.ts'
+import { toEgressToken } from '../egress/enforce.ts'
 import type { ImageRules } from '../operations/images.ts'
 import { type AgentAddresses, toAgentOrigin } from '../registry/address.ts'
 import { openTokens } from '../registry/agents.ts'
@@ -21,6 +22,8 @@ export type SpecDeps = {
   addresses: AgentAddresses
   runtimes: Pick<Runtimes, 'runtimeOf'>
   urlForAgents: (runtime: Runtime) => Promise<string>
+  /** Returns the URL of the egress proxy for the agents of a runtime. */
+  proxyForAgents: (runtime: Runtime) => Promise<string>
   imageRules: Pick<ImageRules, 'image'>
   /** Base URLs of the messenger APIs. */
   channelUrls: ChannelUrls
@@ -41,7 +44,12 @@ export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Pro
     image: imageOf(deps, agent),
     port,
     environment: await toEnvironment(deps, agent, settings),
-    secrets: { ...settings.secrets, GATEWAY_TOKEN: gatewayToken, PLATFORM_TOKEN: accessToken },
+    secrets: {
+      ...settings.secrets,
+      GATEWAY_TOKEN: gatewayToken,
+      PLATFORM_TOKEN: accessToken,
+      EGRESS_TOKEN: toEgressToken(deps.sealer, agent.accessTokenHash),
+    },
     limits: { memoryBytes: memoryGigabytes * GIGABYTE, cpus, processes: MAX_PROCESSES },
   }
 }
@@ -56,6 +64,13 @@ async function toEnvironment(deps: SpecDeps, agent: AgentRow, { environment, sec
     ...(secrets.TELEGRAM_TOKEN && { TELEGRAM_API_URL: deps.channelUrls.telegram }),
     ...(secrets.DISCORD_TOKEN && { DISCORD_API_URL: deps.channelUrls.discord }),
     ...(secrets.SLACK_APP_TOKEN && { SLACK_API_URL: deps.channelUrls.slack }),
-    PLATFORM_URL: await deps.urlForAgents(deps.runtimes.runtimeOf(agent)),
+    ...(await toPlaces(deps, deps.runtimes.runtimeOf(agent))),
   }
+}
+
+/** Returns where agents of a runtime find the platform and the egress proxy. */
+async function toPlaces({ urlForAgents, proxyForAgents }: SpecDeps, runtime: Runtime) {
+  const [platform, proxy] = [await urlForAgents(runtime), await proxyForAgents(runtime)]
+  await runtime.limitHostPorts?.([platform, proxy].map((url) => Number(new URL(url).port)))
+  return { PLATFORM_URL: platform, EGRESS_PROXY: proxy }
 }

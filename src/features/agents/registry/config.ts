@@ -104,6 +104,11 @@ export function hasProviderKey(sealer: Sealer, agent: AgentRow): boolean {
   return openSecrets(sealer, agent).apiKey !== undefined
 }
 
+/** Returns the name of the template that an agent was created from; null without one. */
+export function findTemplate(agent: Pick<AgentRow, 'config'>): string | null {
+  return readPlain(agent).template ?? null
+}
+
 /** Returns whether the owner wants the agent to stay awake. */
 export function hasToStayAwake(agent: AgentRow): boolean {
   return readPlain(agent).neverSleeps === true
@@ -185,7 +190,7 @@ function assign(settings: Record<string, unknown>, name: string, value: unknown)
   else if (value !== undefined) settings[name] = value
 }
 
-function readPlain(agent: AgentRow): PlainSettings {
+function readPlain(agent: Pick<AgentRow, 'config'>): PlainSettings {
   return PlainSettings.parse(JSON.parse(agent.config))
 }
 

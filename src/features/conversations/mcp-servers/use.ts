@@ -33,7 +33,7 @@ type Listed = { tools: McpTool[]; error: string | null; wantsOwner: boolean; unt
 export type McpListings = Map<string, Listed>
 
 export type UseDeps = AuthorizationDeps & {
-  mcpClients: McpClients
+  mcpClientsOf: (agentId: string) => McpClients
   mcpListings: McpListings
   gateway: Pick<AgentGateway, 'listMcpTools' | 'callMcpTool'>
 }
@@ -70,7 +70,7 @@ export async function callMcpTool(deps: UseDeps, agentId: string, call: CallRequ
     const use = { tool: toAskedTool(server.name, call.tool), arguments: call.arguments }
     await claimApproval(deps, agentId, call.approvalId, use)
   }
-  return deps.mcpClients.callTool(endpoint, call.tool, input, CALL_TIMEOUT_MS)
+  return deps.mcpClientsOf(agentId).callTool(endpoint, call.tool, input, CALL_TIMEOUT_MS)
 }
 
 /** Returns whether a tool needs no approval; a tool that the server does not list needs one. */
@@ -97,7 +97,7 @@ async function listPinned(deps: UseDeps, server: McpServerRow): Promise<Listed &
 export async function askTools(deps: UseDeps, server: McpServerRow) {
   const endpoint = toEndpoint(deps, server)
   const tools = endpoint
-    ? await deps.mcpClients.listTools(endpoint, ASK_TIMEOUT_MS)
+    ? await deps.mcpClientsOf(server.agentId).listTools(endpoint, ASK_TIMEOUT_MS)
     : await deps.gateway.listMcpTools(requireAddress(deps, server), server.name)
   const toolPins = await pinTools(deps.db, server.id, tools)
   return tools.map((tool) => ({
@@ -116,7 +116,7 @@ export function tryTool(
   use: { tool: string; arguments: Record<string, unknown> },
 ) {
   const endpoint = toEndpoint(deps, server)
-  if (endpoint) return deps.mcpClients.callTool(endpoint, use.tool, use.arguments, TRY_TIMEOUT_MS)
+  if (endpoint) return deps.mcpClientsOf(server.agentId).callTool(endpoint, use.tool, use.arguments, TRY_TIMEOUT_MS)
   return deps.gateway.callMcpTool(requireAddress(deps, server), { server: server.name, ...use })
 }
 
@@ -129,17 +129,19 @@ function requireAddress({ db, sealer }: UseDeps, { agentId }: McpServerRow): Age
 }
 
 async function listTools(deps: UseDeps, server: McpServerRow): Promise<Listed> {
-  const { clock, mcpClients, mcpListings } = deps
+  const { clock, mcpClientsOf, mcpListings } = deps
   const now = clock.now().getTime()
   const key = `${server.id} ${server.updatedAt.getTime()}`
   const known = mcpListings.get(key)
   if (known && known.until > now) return known
   const endpoint = toEndpoint(deps, server)
   if (!endpoint) throw new AppError('internal', 'A server without an address is asked by its agent')
-  const listed = await mcpClients.listTools(endpoint, LIST_TIMEOUT_MS).then(
-    (tools) => ({ tools, error: null, wantsOwner: false, until: now + LISTED_FOR_MS }),
-    (error) => ({ tools: [], error: errorMessage(error), wantsOwner: wantsOwner(error), until: now + FAILED_FOR_MS }),
-  )
+  const listed = await mcpClientsOf(server.agentId)
+    .listTools(endpoint, LIST_TIMEOUT_MS)
+    .then(
+      (tools) => ({ tools, error: null, wantsOwner: false, until: now + LISTED_FOR_MS }),
+      (error) => ({ tools: [], error: errorMessage(error), wantsOwner: wantsOwner(error), until: now + FAILED_FOR_MS }),
+    )
   if (mcpListings.size >= MAX_REMEMBERED) mcpListings.clear()
   mcpListings.set(key, listed)
   return listed

@@ -6,6 +6,7 @@ import { VERSION } from '../../../core/version.ts'
 import type { Db } from '../../../db/open.ts'
 import type { ApiName } from '../../../http/env.ts'
 import { createRequestFigures, type NoteRequest } from '../../../http/request-figures.ts'
+import type { EgressCounts } from '../../agents/egress/enforce.ts'
 import { readStateCounts } from '../metrics/queries.ts'
 
 /** Open requests and WebSockets of a listener. */
@@ -16,6 +17,8 @@ export const NOTHING_UNDER_WAY: Record<ApiName, UnderWay> = { web: NOTHING, back
 
 export type ExpositionDeps = {
   db: Db
+  /** Connections of agents since the start, by result. */
+  egressCounts: Readonly<EgressCounts>
   /** Sizes of the database and its write-ahead log; null for an in-memory database. */
   measureDatabase: () => { bytes: number; logBytes: number } | null
   /** Free bytes of the fullest disk that the platform writes to. */
@@ -47,6 +50,7 @@ export function openExposition(deps: ExpositionDeps): Exposition {
   const registry = new Registry()
   const refreshAll = [
     registerTotals(registry, deps.db),
+    registerEgress(registry, deps.egressCounts),
     registerSpace(registry, deps),
     registerWork(registry, deps),
     registerCluster(registry, deps),
@@ -64,6 +68,23 @@ export function openExposition(deps: ExpositionDeps): Exposition {
       await Promise.all(refreshAll.map((refresh) => refresh()))
       return registry.metrics()
     },
+  }
+}
+
+/** Registers the connections of agents through the egress proxy and the platform. */
+function registerEgress(registry: Registry, counts: Readonly<EgressCounts>) {
+  const counter = (name: string, help: string, labelNames: string[] = []) =>
+    new Counter({ name, help, labelNames, registers: [registry] })
+  const allowed = counter('stead_egress_allowed_total', 'Connections of agents that their egress policy allowed.')
+  const blocked = counter('stead_egress_blocked_total', 'Connections of agents that were refused, by reason.', [
+    'reason',
+  ])
+  return () => {
+    const { allowed: passed, ...refused } = counts
+    allowed.reset()
+    allowed.inc(passed)
+    blocked.reset()
+    for (const [reason, count] of Object.entries(refused)) blocked.inc({ reason }, count)
   }
 }
 

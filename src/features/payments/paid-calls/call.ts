@@ -14,6 +14,7 @@ import { sha256 } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once } from '../../../http/env.ts'
+import type { EgressEnforcement } from '../../agents/egress/enforce.ts'
 import type { Base } from '../../base.ts'
 import type { TokenChains } from '../wallets/balance.ts'
 import { openSigningAccount } from '../wallets/create.ts'
@@ -25,7 +26,12 @@ import { type PaymentRow, type WalletRow, walletPayments } from '../wallets/tabl
 import type { TransferDeps } from '../wallets/transfer.ts'
 import type { PaidCall } from './schemas.ts'
 
-export type PaidCallDeps = TransferDeps & Base & { approvalExpiryMinutes: number; egress: Egress }
+export type PaidCallDeps = TransferDeps &
+  Base & {
+    approvalExpiryMinutes: number
+    egress: Egress
+    egressEnforcement: Pick<EgressEnforcement, 'egressOf'>
+  }
 
 /** `answer` is null while the payment waits for approval; the caller repeats the call later. */
 type PaidCallOutcome = { answer: PaidAnswer | null; payment: PaymentRow | null }
@@ -63,8 +69,10 @@ export async function callPaying(
   const account = await openSigningAccount(deps, wallet)
   const payer = { account, chainId, token, maxAmount: BigInt(call.maxAmount), allow, note }
   const { url, method, headers, body } = call
+  const { agentId } = wallet
+  const egress = agentId === null ? deps.egress : deps.egressEnforcement.egressOf(agentId)
   try {
-    const answer = await fetchPaying(deps.egress, { url, method, headers, body }, payer)
+    const answer = await fetchPaying(egress, { url, method, headers, body }, payer)
     return { answer, payment: ordered && (await settleAuthorization(deps, ordered, answer.transactionHash)) }
   } catch (error) {
     if (!ordered) throw error

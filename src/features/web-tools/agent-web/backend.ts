@@ -1,5 +1,4 @@
 import { type Context, Hono } from 'hono'
-import type { Egress } from '../../../adapters/egress/egress.ts'
 import { EgressError } from '../../../adapters/egress/error.ts'
 import type { PageReader } from '../../../adapters/pages/reader.ts'
 import type { WebSearch } from '../../../adapters/search/search.ts'
@@ -7,6 +6,7 @@ import { AppError } from '../../../core/errors.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
+import type { EgressEnforcement } from '../../agents/egress/enforce.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
 import type { Base } from '../../base.ts'
 import { listHttpHosts, requireTool } from '../../conversations/agent-tools/settings.ts'
@@ -15,10 +15,10 @@ import { HttpResponse } from '../../payments/paid-calls/schemas.ts'
 import { PageError, type ReadUrlDeps, summarize } from '../summarizer/pages.ts'
 import { FoundPages, HttpArguments, HttpRequest, PageRequest, PageText, SearchRequest } from './schemas.ts'
 
-/** Serves web pages, search and HTTP requests to agents; the egress client blocks private addresses. */
+/** Serves web pages, search and HTTP requests to agents, as far as their egress policies allow. */
 export function agentWebBackend(
   deps: Base & {
-    egress: Egress
+    egressEnforcement: Pick<EgressEnforcement, 'egressOf' | 'requireSome'>
     callers: CallerFinder
     webSearch: WebSearch
     requestsPerMinute: { backend: number }
@@ -43,7 +43,8 @@ export function agentWebBackend(
     validate('json', PageRequest),
     async (c) => {
       requireTool(deps.db, c.var.agentId, 'read_page')
-      return c.json(await readPage(deps, c.req.valid('json').url))
+      const egress = deps.egressEnforcement.egressOf(c.var.agentId)
+      return c.json(await readPage({ ...deps, egress }, c.req.valid('json').url))
     },
   )
 
@@ -60,6 +61,7 @@ export function agentWebBackend(
     validate('json', SearchRequest),
     async (c) => {
       requireTool(deps.db, c.var.agentId, 'web_search')
+      deps.egressEnforcement.requireSome(c.var.agentId)
       return c.json({ results: await deps.webSearch.search(c.req.valid('json').query) })
     },
   )
@@ -109,7 +111,7 @@ const SAFE_METHODS = new Set(['GET', 'HEAD'])
  * not valid, `upstream_failed` when the host does not answer.
  */
 async function requestForAgent(
-  deps: Base & { egress: Egress },
+  deps: Base & { egressEnforcement: Pick<EgressEnforcement, 'egressOf'> },
   agentId: string,
   asked: { arguments: string; approvalId?: string | null | undefined },
 ) {
@@ -121,7 +123,8 @@ async function requestForAgent(
   }
   try {
     const limits = { timeoutMs: TIMEOUT_MS, maxRedirects: 0, maxBytes: MAX_BYTES, maxWireBytes: MAX_BYTES }
-    const response = await deps.egress.request(url, { method, headers, ...(body !== undefined && { body }), ...limits })
+    const egress = deps.egressEnforcement.egressOf(agentId)
+    const response = await egress.request(url, { method, headers, ...(body !== undefined && { body }), ...limits })
     const bytes = await response.bytes()
     return {
       status: response.status,

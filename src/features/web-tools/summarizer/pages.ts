@@ -78,8 +78,13 @@ function requireOk(response: EgressResponse, url: string): void {
   throw new PageError(`HTTP ${response.status} fetching ${url}`)
 }
 
+/** Returns whether an egress policy refused the page or a redirect. */
+function isBlocked(error: unknown): error is AppError {
+  return error instanceof AppError && error.extra.code === 'EGRESS_BLOCKED'
+}
+
 /** Messages of the egress client are safe to show to the caller. */
-function toFailure(error: unknown, url: string): PageError {
-  if (error instanceof PageError) return error
+function toFailure(error: unknown, url: string): AppError {
+  if (error instanceof PageError || isBlocked(error)) return error
   return new PageError(error instanceof EgressError ? error.message : `Could not read ${url}`, { cause: error })
 }
