@@ -47,7 +47,7 @@ export type AgentSettings = {
   maxTurnMs: number
   /** Time a turn waits for the owner's approval; by default 80 % of `maxTurnMs`. */
   approvalWaitMs?: number
-  /** The runtime isolates the agent; without isolation it runs no commands. */
+  /** The runtime isolates the agent; without isolation it runs no commands unless its owner has accepted that. */
   isConfined?: boolean
   /** Environment variables by which programs of the agent find the egress proxy. */
   proxyVariables?: Readonly<Record<string, string>>
@@ -78,7 +78,7 @@ export async function serveAgent(
   const loadSkills = createSkillLoader(settings, { ...deps, workspace })
   const call = createPlatformCall(settings, deps.fetch)
   const commands = toCommandPlaces(settings, folders.workspace, deps.log)
-  const mcpServers = commands && createMcpServers(commands, call)
+  const mcpServers = commands.isConfined ? createMcpServers(commands, call) : null
   let channels: Channels | null = null
   const outbox = createOutbox(() => channels)
   const owners = { listChannels: () => channels?.listOwnerChannels() ?? [], log: deps.log }
@@ -194,12 +194,12 @@ function createOutbox(find: () => Channels | null): Outbox {
 }
 
 function toCommandPlaces(
-  { isConfined, isSubreaper, proxyVariables = {}, folder }: AgentSettings,
+  { isConfined = false, isSubreaper, proxyVariables = {}, folder }: AgentSettings,
   workspace: string,
   log: Log,
-): CommandPlaces | null {
-  if (!isConfined) return null
+): CommandPlaces & { isConfined: boolean } {
   return {
+    isConfined,
     workspace,
     home: join(folder, 'home'),
     proxyVariables,

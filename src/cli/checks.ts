@@ -284,14 +284,22 @@ export function ranContainers(databaseFile: string): boolean {
   }
 }
 
+/** Adds whether processes are isolated. */
+async function describeProcesses(agents: Config['agents'], text: string): Promise<Check> {
+  const { whyNotIsolated } = await import('../server/runtime.ts')
+  const reason = await whyNotIsolated(agents, process.env.PATH ?? '')
+  if (reason === null) return ok('agents', `${text}; isolated by bubblewrap`)
+  return warning('agents', `${text}. Not isolated: ${reason}`)
+}
+
 async function checkRuntime({ agents, databaseFile }: Config): Promise<Check> {
   const name = 'agents'
-  if (agents.runtime === 'process') return ok(name, 'run as processes of this machine')
+  if (agents.runtime === 'process') return describeProcesses(agents, 'run as processes of this machine')
   const { describeBound, whyNoContainers } = await import('../server/runtime.ts')
   const reason = await whyNoContainers(agents)
   if (reason === null) return ok(name, `run in containers of the engine at ${withoutUserinfo(agents.dockerHost)}`)
   const isBound = agents.runtime === 'auto' && ranContainers(databaseFile)
   if (isBound) return broken(name, describeBound(reason))
-  if (agents.runtime === 'auto') return ok(name, `run as processes of this machine: ${reason}`)
+  if (agents.runtime === 'auto') return describeProcesses(agents, `run as processes of this machine: ${reason}`)
   return broken(name, `AGENT_RUNTIME=${agents.runtime} cannot run them: ${reason}`)
 }

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Runtime } from '../adapters/runtimes/contract/runtime.ts'
 import { createRuntimes, type Runtimes } from '../adapters/runtimes/contract/runtimes.ts'
 import { createDockerRuntime } from '../adapters/runtimes/docker/docker.ts'
@@ -5,6 +8,7 @@ import { createEngine } from '../adapters/runtimes/engine/engine.ts'
 import { hasImage } from '../adapters/runtimes/engine/images.ts'
 import { BUILT_IN_IMAGE } from '../adapters/runtimes/engine/shell.ts'
 import { createProcessRuntime, type ProcessRuntimeDeps } from '../adapters/runtimes/process/process.ts'
+import { findConfinement } from '../adapters/runtimes/process/sandbox/confinement.ts'
 import { whyNoSwarm } from '../adapters/runtimes/swarm/cluster.ts'
 import { createSwarmRuntime } from '../adapters/runtimes/swarm/swarm.ts'
 import type { Clock } from '../core/clock.ts'
@@ -64,6 +68,18 @@ export async function openRuntimes(options: RuntimesOptions): Promise<Runtimes> 
   else if (reason !== null) log.warn(`New agents cannot run now: ${reason}.`)
   for (const runtime of ['process', await runtimes.choose()] as const) runtimes.runtimeOf({ runtime })
   return runtimes
+}
+
+/** Returns why agents of the process runtime are not isolated on this machine; null when they are. */
+export async function whyNotIsolated(config: Config['agents'], path: string): Promise<string | null> {
+  const off = toIsolating(config).isolating
+  if (off) return off.reason
+  const dir = await mkdtemp(join(tmpdir(), 'stead-isolation-'))
+  try {
+    return (await findConfinement({ dir, command: [process.execPath], path })).reason
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
 }
 
 function toIsolating({ isolation }: Config['agents']): Pick<ProcessRuntimeDeps, 'isolating'> {

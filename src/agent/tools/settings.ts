@@ -22,6 +22,7 @@ export function createToolSettingsLoader(platformToken: string, call: PlatformCa
   const alone: ToolSettings = {
     tools: [...ALONE],
     hasMcp: false,
+    acceptsNotIsolated: false,
     limits: USUAL_LIMITS,
     price: null,
     timeZone: LOCAL_TIME_ZONE,

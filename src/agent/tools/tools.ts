@@ -34,8 +34,8 @@ export type ToolDeps = {
   approvals: Approvals
   call: PlatformCall
   outbox: Outbox
-  /** Null where no sandbox confines commands: there are no command tools then. */
-  commands: CommandPlaces | null
+  /** Without isolation, commands run only if the owner has accepted that. */
+  commands: CommandPlaces & { isConfined: boolean }
   mcpServers: McpServers | null
   notifyOwners: NotifyOwners
 }
@@ -67,12 +67,14 @@ export function createTools(deps: ToolDeps): OpenTools {
     ...createAgentTools(call),
     ...createMessageTool(outbox),
     ...createPayTool(call),
-    ...(commands && createCommandTools(commands)),
   }
+  const commandTools = createCommandTools(commands)
   return async ({ sessionKey, signal, onWaitForOwner, record, rehearsal }) => {
-    const { tools, hasMcp, limits, price, timeZone } = await loadToolSettings(signal)
-    const use_skill = createSkillTool(loadSkills, describeScripts(commands !== null, tools))
-    const allowed = Object.fromEntries(Object.entries({ ...known, use_skill }).filter(([name]) => tools.includes(name)))
+    const { tools, hasMcp, acceptsNotIsolated, limits, price, timeZone } = await loadToolSettings(signal)
+    const mayRun = commands.isConfined || acceptsNotIsolated
+    const use_skill = createSkillTool(loadSkills, describeScripts(mayRun, tools))
+    const offered = { ...known, ...(mayRun && commandTools), use_skill }
+    const allowed = Object.fromEntries(Object.entries(offered).filter(([name]) => tools.includes(name)))
     if (!hasMcp) deps.mcpServers?.keepOnly([])
     const others = hasMcp ? await loadMcpTools(call, deps.mcpServers, signal, deps.notifyOwners) : {}
     const repeats = createRepeats()
@@ -143,9 +145,9 @@ function toOutput(result: unknown): ToolOutput {
 }
 
 /** Explains whether and how the scripts of a skill can be run. */
-function describeScripts(isConfined: boolean, tools: readonly string[]): string {
-  if (!isConfined) {
-    return 'These scripts cannot be run: this agent runs where nothing confines them; that takes a container. Do what you can without, and say so.'
+function describeScripts(mayRun: boolean, tools: readonly string[]): string {
+  if (!mayRun) {
+    return 'These scripts cannot be run: this agent runs where nothing confines them, and its owner has not accepted that. Do what you can without, and say so.'
   }
   if (!tools.includes('run_shell')) {
     return 'These scripts cannot be run: run_shell is switched off for this agent. Do what you can without, and say so.'

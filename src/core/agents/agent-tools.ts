@@ -68,11 +68,12 @@ export const LIMITS = { modelTurns: { usual: 16, max: 100 }, toolCalls: { usual:
 /**
  * `GET /v1/tools`: the tools and limits of the agent's next turn. `maxUsd` null means no limit; `price` is the model's
  * price, null when unknown, and then cost is not limited. `hasMcp`: MCP servers offer further tools. `timeZone` is the
- * owner's, null when unknown.
+ * owner's, null when unknown. `acceptsNotIsolated`: commands may run where nothing isolates the agent.
  */
 export const ToolSettings = z.object({
   tools: z.array(z.string()),
   hasMcp: z.boolean().default(false),
+  acceptsNotIsolated: z.boolean().default(false),
   limits: z.object({ modelTurns: z.number(), toolCalls: z.number(), maxUsd: z.number().nullable() }),
   price: z.object({ inputUsdPerMillion: z.number(), outputUsdPerMillion: z.number() }).nullable(),
   timeZone: z.string().nullable().default(null),

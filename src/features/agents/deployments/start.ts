@@ -194,6 +194,7 @@ export function toSeen(inspection: Inspection, version: string | null): Partial<
     host: inspection.host === '127.0.0.1' ? null : inspection.host,
     ...(inspection.image && { image: inspection.image }),
     ...(version && { runtimeVersion: version }),
+    isolation: inspection.isolation ?? null,
   }
 }
 

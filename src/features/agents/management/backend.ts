@@ -10,7 +10,7 @@ import type { ImageRules } from '../operations/images.ts'
 import { findAgentVersion } from '../operations/images.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
 import { getAgent, listShort } from '../registry/agents.ts'
-import type { CheckModel, CheckTokens } from '../registry/checks.ts'
+import { type CheckModel, type CheckTokens, toShownIsolation } from '../registry/checks.ts'
 import { showConfig } from '../registry/config.ts'
 import { ConfigRequest, ConfigResponse, CreateAgentRequest, UpdateAgentRequest } from '../registry/schemas.ts'
 import { findShownStatus, toBackendStatus, toShownError, toShownStatus } from '../registry/status.ts'
@@ -92,6 +92,7 @@ export function agentsBackend(
         url: toUrl(agent.id, addresses),
         runtimeVersion: await findAgentVersion(deps, agent),
         lastError: toShownError(status, agent),
+        isolation: toShownIsolation(agent),
         verified,
         verificationType,
         attestationUid,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Guardrails } from '../../accounts/guardrails/schemas.ts'
-import { AgentStatus, WebAgent, WebAgentList } from '../registry/schemas.ts'
+import { AgentStatus, ShownIsolation, WebAgent, WebAgentList } from '../registry/schemas.ts'
 import { ShownProof } from '../verification/schemas.ts'
 
 /** The host name and URL of an agent. */
@@ -17,6 +17,7 @@ export const BackendAgent = Place.extend({
   plan: z.string(),
   runtimeVersion: z.string().nullable(),
   lastError: z.string().nullable(),
+  isolation: ShownIsolation,
   ...ShownProof.shape,
 })
 

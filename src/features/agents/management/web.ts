@@ -1,3 +1,4 @@
+import { toShownIsolation } from '../registry/checks.ts'
 import { Hono } from 'hono'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Db } from '../../../db/open.ts'
@@ -130,7 +131,8 @@ export function agentsWeb(deps: AgentsWebDeps) {
       const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
       const paymentUndoneAt = findUndonePayment(deps.db, agent.id)?.toISOString() ?? null
       const { logBodies, guardrails } = agent
-      const shown = { ...toWeb(agent, await findShownStatus(deps.runtimes, agent)), logBodies, guardrails }
+      const isolation = toShownIsolation(agent)
+      const shown = { ...toWeb(agent, await findShownStatus(deps.runtimes, agent)), logBodies, guardrails, isolation }
       return c.json({ agent: shown, status: 'ok', paymentUndoneAt })
     },
   )

@@ -149,9 +149,9 @@ function mayBeDown(deps: OperationDeps, agentId: string, inspection: Inspection 
 }
 
 async function noteWhatIsSeen(deps: OperationDeps, agent: AgentRow, inspection: Inspection): Promise<void> {
-  const { kind = agent.kind, host = null } = toSeen(inspection, null)
-  if (kind === agent.kind && host === agent.host) return
-  await write(deps.db, (tx) => tx.update(agents).set({ kind, host }).where(eq(agents.id, agent.id)).run())
+  const { kind = agent.kind, host = null, isolation = null } = toSeen(inspection, null)
+  if (kind === agent.kind && host === agent.host && Bun.deepEquals(isolation, agent.isolation)) return
+  await write(deps.db, (tx) => tx.update(agents).set({ kind, host, isolation }).where(eq(agents.id, agent.id)).run())
 }
 
 /** Removes orphans that have been seen for long enough. */

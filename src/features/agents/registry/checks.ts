@@ -1,6 +1,7 @@
 import type { ChannelTokens, TryTokens } from '../../../adapters/channels/try-tokens.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
+import type { ShownIsolation } from './schemas.ts'
 import type { AgentRow } from './tables.ts'
 
 /** `ownerId` is null for an agent of the operator; `hasOwnKey` when the agent has its own provider key. */
@@ -53,18 +54,36 @@ function requireUse({ whatsappToken, slackBotToken, slackAppToken }: OfferedToke
   }
 }
 
-/** Returns why commands cannot be confined for an agent; null when its runtime confines them. */
-export function whyUnconfined({ runtime, kind }: Pick<AgentRow, 'runtime' | 'kind'>): string | null {
-  if (kind === 'openclaw') return 'OpenClaw has tools of its own for that'
-  if (runtime === null) return 'its runtime is unknown until it is started'
-  if (runtime === 'process') return 'needs a container; this agent runs as a plain process'
-  return null
+type IsolatedRow = Pick<AgentRow, 'runtime' | 'kind' | 'isolation'>
+
+/** Returns how an agent is isolated, as of its last start. */
+export function toShownIsolation({ runtime, isolation }: Pick<AgentRow, 'runtime' | 'isolation'>): ShownIsolation {
+  if (runtime === null) return { state: 'not_isolated', ...NONE, reason: 'it was not started yet' }
+  if (runtime === 'docker' || runtime === 'swarm') return { state: 'isolated', ...NONE, by: 'docker' }
+  if (runtime !== 'process') return { state: 'not_isolated', ...NONE, reason: 'it runs on its owner’s machine' }
+  const known = isolation ?? { ...NONE, reason: 'it was started by an earlier version; restart it' }
+  return { state: known.by === null ? 'not_isolated' : 'isolated', ...known }
+}
+
+const NONE = { by: null, reason: null, egressEnforced: false } as const
+
+/** Returns why commands cannot be isolated for an agent; null when its runtime isolates them. */
+export function whyUnconfined(agent: IsolatedRow): string | null {
+  if (agent.kind === 'openclaw') return 'OpenClaw has tools of its own for that'
+  if (agent.runtime === null) return 'its runtime is unknown until it is started'
+  const { state, reason } = toShownIsolation(agent)
+  return state === 'isolated' ? null : `it is not isolated: ${reason}`
+}
+
+/** Returns whether the owner may accept that the agent's commands are not isolated. */
+export function mayAcceptNotIsolated({ kind, runtime }: IsolatedRow): boolean {
+  return kind === 'stead' && runtime === 'process'
 }
 
 /** Rejects `what` for an unconfined agent. @throws AppError `invalid` NOT_CONFINED with the reason. */
-export function requireConfined(agent: Pick<AgentRow, 'runtime' | 'kind'>, what: string): void {
+export function requireConfined(agent: IsolatedRow, what: string, hint = ''): void {
   const reason = whyUnconfined(agent)
-  if (reason !== null) {
-    throw new AppError('invalid', `${what} is not possible for this agent: ${reason}.`, { code: 'NOT_CONFINED' })
-  }
+  if (reason === null) return
+  const message = `${what} is not possible for this agent: ${reason}. ${hint}`.trim()
+  throw new AppError('invalid', message, { code: 'NOT_CONFINED' })
 }

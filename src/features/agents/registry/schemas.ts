@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Isolation } from '../../../core/agents/isolation.ts'
 import { PLATFORMS } from '../../../core/agents/platforms.ts'
 import { configObject } from '../../../core/text/config-object.ts'
 import { webUrl } from '../../../core/text/names.ts'
@@ -249,9 +250,16 @@ export type WebAgent = z.infer<typeof WebAgent>
 export const WebAgentList = z.object({ agents: z.array(WebAgent), count: z.number(), status: z.literal('ok') })
 export type WebAgentList = z.infer<typeof WebAgentList>
 
+/**
+ * How an agent is separated from the host and from other agents. `reason` says why it is not, or what it shares.
+ * `egressEnforced`: the agent cannot connect past the platform's proxy.
+ */
+export const ShownIsolation = Isolation.extend({ state: z.enum(['isolated', 'not_isolated']) })
+export type ShownIsolation = z.infer<typeof ShownIsolation>
+
 /** `paymentUndoneAt` is set when the chain dropped the payment for this clone. */
 export const WebAgentDetail = z.object({
-  agent: WebAgent.extend({ logBodies: z.boolean(), guardrails: Guardrails.nullable() }),
+  agent: WebAgent.extend({ logBodies: z.boolean(), guardrails: Guardrails.nullable(), isolation: ShownIsolation }),
   status: z.literal('ok'),
   paymentUndoneAt: z.string().nullable(),
 })

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { AGENT_KINDS, RUNTIMES } from '../../../adapters/runtimes/contract/runtime.ts'
+import type { Isolation } from '../../../core/agents/isolation.ts'
 import { oneOf } from '../../../db/checks.ts'
 import type { Guardrails } from '../../accounts/guardrails/schemas.ts'
 import { users } from '../../accounts/users/tables.ts'
@@ -17,7 +18,8 @@ export const hasKnownVersion = sql`status IN ('running', 'sleeping') AND image I
  * for this machine. `image` is null while the platform's default applies; `runtime` is null before the first
  * deployment and
  * never changes afterwards; `machine` is an agent on its owner's machine, whose gateway is on `tunnelPort` of
- * 127.0.0.1 while the machine is connected. `kind`, `host` and `runtimeVersion` are as last inspected. `config` is JSON;
+ * 127.0.0.1 while the machine is connected. `kind`, `host`, `runtimeVersion` and `isolation` are
+ * as last inspected; `isolation` is null for containers. `config` is JSON;
  * `secretConfig`,
  * `gatewayToken` and `accessToken` are encrypted. `tokensChangedAt` is set until the agent runs with its present
  * tokens;
@@ -44,6 +46,7 @@ export const agents = sqliteTable(
     runtime: text({ enum: RUNTIMES }),
     kind: text({ enum: AGENT_KINDS }).notNull().default('stead'),
     runtimeVersion: text(),
+    isolation: text({ mode: 'json' }).$type<Isolation>(),
     config: text().notNull().default('{}'),
     secretConfig: text(),
     parentId: text(),

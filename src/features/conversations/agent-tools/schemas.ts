@@ -19,6 +19,8 @@ export const ToolsRequest = z.object({
     .partialRecord(z.enum(TOOL_NAMES, 'switches names a tool that there is not'), z.boolean().nullable())
     .optional(),
   httpHosts: z.array(Host, BAD_HOST).max(100, BAD_HOST).optional(),
+  /** Must be true to enable commands for an agent that is not isolated; false takes it back. */
+  acceptNotIsolated: z.boolean('acceptNotIsolated must be true or false').optional(),
   limits: z
     .object({
       modelTurns: Limit('modelTurns', LIMITS.modelTurns.max).nullish(),
@@ -31,7 +33,8 @@ export type ToolsRequest = z.infer<typeof ToolsRequest>
 
 /**
  * `isChosen`: the owner has chosen the profile; otherwise it comes from the plan. A tool with `profile` null is in no
- * profile and needs its own switch. `unavailable` is the reason why a tool cannot be enabled.
+ * profile and needs its own switch. `unavailable` is the reason why a tool cannot be enabled, or needs
+ * `acceptNotIsolated`, which `canAcceptNotIsolated` allows.
  */
 export const AgentTools = z.object({
   profile: z.enum(TOOL_PROFILES),
@@ -46,6 +49,8 @@ export const AgentTools = z.object({
       unavailable: z.string().nullable(),
     }),
   ),
+  canAcceptNotIsolated: z.boolean(),
+  acceptsNotIsolated: z.boolean(),
   httpHosts: z.array(z.string()),
   limits: z.object({ modelTurns: z.number(), toolCalls: z.number(), maxUsd: z.number().nullable() }),
 })
@@ -58,6 +63,7 @@ export type AgentTools = z.infer<typeof AgentTools>
 export const OwnTools = z.object({
   tools: z.array(z.string()),
   hasMcp: z.boolean(),
+  acceptsNotIsolated: z.boolean(),
   limits: AgentTools.shape.limits,
   price: z.object({ inputUsdPerMillion: z.number(), outputUsdPerMillion: z.number() }).nullable(),
   timeZone: z.string().nullable(),

@@ -21,7 +21,7 @@ import { notices } from '../../accounts/notifications/tables.ts'
 import { findTimeZone } from '../../accounts/users/users.ts'
 import { toRequester } from '../../agents/operations/operations.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
-import { requireConfined, whyUnconfined } from '../../agents/registry/checks.ts'
+import { mayAcceptNotIsolated, requireConfined, whyUnconfined } from '../../agents/registry/checks.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { PLATFORM, recordRevision } from '../../agents/revisions/record.ts'
 import type { RecordedTools } from '../../agents/revisions/tables.ts'
@@ -42,6 +42,7 @@ const USUAL: Chosen = {
   modelTurns: LIMITS.modelTurns.usual,
   toolCalls: LIMITS.toolCalls.usual,
   microUsdPerTurn: null,
+  acceptedNotIsolatedAt: null,
 }
 
 export function showTools(db: Db | Tx, agent: AgentRow): AgentTools {
@@ -50,6 +51,8 @@ export function showTools(db: Db | Tx, agent: AgentRow): AgentTools {
     profile: chosen.profile ?? profileOfPlan(agent.plan),
     isChosen: chosen.profile !== null,
     tools: TOOL_NAMES.map((name) => showTool(agent, chosen, name)),
+    canAcceptNotIsolated: mayAcceptNotIsolated(agent) && whyUnconfined(agent) !== null,
+    acceptsNotIsolated: chosen.acceptedNotIsolatedAt !== null,
     httpHosts: chosen.httpHosts,
     limits: toLimits(chosen),
   }
@@ -71,6 +74,7 @@ export function readToolSettings(
   return {
     tools: TOOL_NAMES.filter((name) => isOn(agent, chosen, name)),
     hasMcp: hasMcp(agent, chosen) && hasServers(deps.db, agent.id),
+    acceptsNotIsolated: chosen.acceptedNotIsolatedAt !== null,
     limits: toLimits(chosen),
     price: price && {
       inputUsdPerMillion: price.inputUsdPerMillion,
@@ -113,9 +117,10 @@ export function listHttpHosts(db: Db, agentId: string): readonly string[] {
 export function changeTools(deps: Base, principal: Principal, id: string, request: ToolsRequest): Promise<AgentTools> {
   return write(deps.db, (tx) => {
     const agent = getAgent(tx, principal, id)
-    requireFit(agent, request)
+    const now = deps.clock.now()
     const before = readChosen(tx, id)
-    const changed = { ...toChanged(before, request), updatedAt: deps.clock.now() }
+    const changed = { ...toChanged(before, request, now), updatedAt: now }
+    requireFit(agent, request, changed)
     recordRevision(deps, tx, id, { author: PLATFORM, tools: toRecorded(before) })
     tx.insert(agentToolSettings)
       .values({ agentId: id, ...changed })
@@ -130,8 +135,9 @@ export function changeTools(deps: Base, principal: Principal, id: string, reques
 
 /** Restores recorded tool settings. @throws AppError `invalid` NOT_CONFINED as `changeTools`. */
 export function restoreTools(tx: Tx, agent: AgentRow, tools: RecordedTools | null, now: Date): void {
-  const chosen: Chosen = { ...USUAL, ...tools, profile: toProfile(tools?.profile ?? null) }
-  requireFit(agent, { switches: chosen.switches })
+  const { acceptedNotIsolatedAt } = readChosen(tx, agent.id)
+  const chosen: Chosen = { ...USUAL, ...tools, profile: toProfile(tools?.profile ?? null), acceptedNotIsolatedAt }
+  requireFit(agent, { switches: chosen.switches }, chosen)
   const changed = { ...chosen, updatedAt: now }
   tx.insert(agentToolSettings)
     .values({ agentId: agent.id, ...changed })
@@ -148,18 +154,28 @@ function toProfile(name: string | null): Chosen['profile'] {
 /** Returns null for the defaults. */
 function toRecorded({ profile, switches, httpHosts, modelTurns, toolCalls, microUsdPerTurn }: Chosen) {
   const recorded = { profile, switches, httpHosts, modelTurns, toolCalls, microUsdPerTurn }
-  return Bun.deepEquals(recorded, USUAL) ? null : recorded
+  const { acceptedNotIsolatedAt: _accepted, ...usual } = USUAL
+  return Bun.deepEquals(recorded, usual) ? null : recorded
 }
 
-function requireFit(agent: AgentRow, { switches = {} }: ToolsRequest): void {
-  for (const [name, isWanted] of Object.entries(switches)) {
-    if (isWanted && isToolName(name) && needsConfinement(name)) requireConfined(agent, name)
+function requireFit(agent: AgentRow, { switches = {} }: ToolsRequest, changed: Chosen): void {
+  const wanted = Object.entries(switches).flatMap(([name, isWanted]) => (isWanted && isToolName(name) ? [name] : []))
+  for (const name of wanted.filter(needsConfinement)) {
+    if (isAccepted(agent, changed)) continue
+    const isPossible = mayAcceptNotIsolated(agent)
+    requireConfined(agent, name, isPossible ? 'Send acceptNotIsolated: true to allow it nevertheless.' : undefined)
   }
+}
+
+/** Returns whether the owner has accepted that this agent's commands are not isolated. */
+function isAccepted(agent: AgentRow, { acceptedNotIsolatedAt }: Chosen): boolean {
+  return acceptedNotIsolatedAt !== null && mayAcceptNotIsolated(agent)
 }
 
 function toChanged(
   before: Chosen,
-  { profile, switches = {}, httpHosts = before.httpHosts, limits = {} }: ToolsRequest,
+  { profile, switches = {}, httpHosts = before.httpHosts, limits = {}, acceptNotIsolated }: ToolsRequest,
+  now: Date,
 ): Chosen {
   const { modelTurns, toolCalls, maxUsd } = limits
   const switched = Object.entries({ ...before.switches, ...switches })
@@ -169,6 +185,8 @@ function toChanged(
     httpHosts,
     modelTurns: modelTurns === undefined ? before.modelTurns : (modelTurns ?? USUAL.modelTurns),
     toolCalls: toolCalls === undefined ? before.toolCalls : (toolCalls ?? USUAL.toolCalls),
+    acceptedNotIsolatedAt:
+      acceptNotIsolated === undefined ? before.acceptedNotIsolatedAt : acceptNotIsolated ? now : null,
     microUsdPerTurn:
       maxUsd === undefined ? before.microUsdPerTurn : maxUsd === null ? null : Math.round(maxUsd * MICRO_USD),
   }
@@ -178,8 +196,9 @@ function readChosen(db: Db | Tx, agentId: string): Chosen {
   return db.select().from(agentToolSettings).where(eq(agentToolSettings.agentId, agentId)).get() ?? USUAL
 }
 
-function isOn(agent: AgentRow, { profile, switches }: Chosen, name: ToolName): boolean {
-  if (needsConfinement(name) && whyUnconfined(agent) !== null) return false
+function isOn(agent: AgentRow, chosen: Chosen, name: ToolName): boolean {
+  const { profile, switches } = chosen
+  if (needsConfinement(name) && whyUnconfined(agent) !== null && !isAccepted(agent, chosen)) return false
   return switches[name] ?? isInProfile(name, profile ?? profileOfPlan(agent.plan))
 }
 

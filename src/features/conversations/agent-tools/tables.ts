@@ -6,7 +6,8 @@ import { agents } from '../../agents/registry/tables.ts'
 /**
  * Tool settings of an agent. Without a row, or with `profile` null, the plan's profile applies. `switches` enable or
  * disable single tools. `httpHosts` are the hosts for `http_request`; a leading `*.` matches all subdomains.
- * `microUsdPerTurn` null means no cost limit.
+ * `microUsdPerTurn` null means no cost limit. `acceptedNotIsolatedAt`: when the owner accepted that commands run without
+ * isolation.
  */
 export const agentToolSettings = sqliteTable(
   'agent_tool_settings',
@@ -20,6 +21,7 @@ export const agentToolSettings = sqliteTable(
     modelTurns: integer().notNull(),
     toolCalls: integer().notNull(),
     microUsdPerTurn: integer(),
+    acceptedNotIsolatedAt: integer({ mode: 'timestamp_ms' }),
     updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },
   (table) => [oneOf('agent_tool_settings_profile', table.profile, TOOL_PROFILES)],
