@@ -158,9 +158,13 @@ test('PUT /api/agents/:id/tools: shell and Python are in no profile, and 400 wit
   expect(await refusal()).toMatchObject({
     status: 400,
     code: 'NOT_CONFINED',
-    error: expect.stringContaining('plain process'),
+    error: expect.stringContaining('acceptNotIsolated: true'),
   })
-  expect(await shell()).toMatchObject({ isOn: false, profile: null, unavailable: expect.stringContaining('container') })
+  const unavailable = expect.stringContaining('not isolated')
+  expect(await shell()).toMatchObject({ isOn: false, profile: null, unavailable })
+  expect((await change({ switches: { run_shell: true }, acceptNotIsolated: true })).status).toBe(200)
+  expect(await settings()).toMatchObject({ acceptsNotIsolated: true, tools: expect.arrayContaining(['run_shell']) })
+  expect((await change({ switches: { run_shell: false }, acceptNotIsolated: false })).status).toBe(200)
   for (const runtime of ['docker', 'swarm'] as const) {
     await runIn({ runtime })
     await change({ profile: 'full' })
