@@ -19,7 +19,7 @@ type Answerer = (asked: Asked, request: Request) => Response | Promise<Response>
 const ALL_TOOLS: ToolSettings = {
   tools: [...TOOL_NAMES],
   hasMcp: false,
-    acceptsNotIsolated: false,
+  acceptsNotIsolated: false,
   limits: { modelTurns: 8, toolCalls: 40, maxUsd: null },
   price: null,
   timeZone: 'Europe/Berlin',

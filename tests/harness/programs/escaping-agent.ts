@@ -69,25 +69,31 @@ const ATTEMPTS: Record<string, Attempt> = {
     symlinkSync(join(dataDir, 'encryption.key'), join(AGENT_DIR, 'link'))
     return read(join(AGENT_DIR, 'link'))
   },
-  'leave the state folder upwards': () => list(join(AGENT_DIR, '..')).replace(/\b(?:secrets|state)\b/g, '').trim(),
+  'leave the state folder upwards': () =>
+    list(join(AGENT_DIR, '..'))
+      .replace(/\b(?:secrets|state)\b/g, '')
+      .trim(),
   'write a secret of its own': () => write(join(AGENT_DIR, '..', 'secrets', 'PLATFORM_TOKEN')),
   'change its own record': () => write(join(AGENT_DIR, '..', 'runtime.json')),
   'read the environment of the platform': ({ platformPid }) => read(`/proc/${platformPid}/environ`),
   'read the memory map of the platform': ({ platformPid }) => read(`/proc/${platformPid}/maps`),
   'open the root of the platform': ({ platformPid, dataDir }) => list(`/proc/${platformPid}/root${dataDir}`),
   'list the descriptors of the platform': ({ platformPid }) => list(`/proc/${platformPid}/fd`),
-  'see processes of the host': () => (readdirSync('/proc').filter((name) => /^\d+$/.test(name)).length > 12 ? 'many' : ''),
+  'see processes of the host': () =>
+    readdirSync('/proc').filter((name) => /^\d+$/.test(name)).length > 12 ? 'many' : '',
   'leave by the root of the first process': ({ dataDir }) => list(`/proc/1/root${dataDir}`).replace(/^agents$/, ''),
   'signal the platform': ({ platformPid }) => signal(platformPid),
   'signal a process of the host': ({ strangerPid }) => signal(strangerPid),
   'trace the platform': ({ platformPid }) => call(101, 16, platformPid, 0, 0),
-  'trace its own child': () => shell('perl -e \'my $p = fork(); if (!$p) { sleep 5; exit } exit(syscall(101, 16, $p, 0, 0) < 0 ? 1 : 0)\''),
+  'trace its own child': () =>
+    shell("perl -e 'my $p = fork(); if (!$p) { sleep 5; exit } exit(syscall(101, 16, $p, 0, 0) < 0 ? 1 : 0)'"),
   'read the memory of the platform': ({ platformPid }) => read(`/proc/${platformPid}/mem`),
   'mount a file system': () => shell(`mkdir -p ${AGENT_DIR}/m && mount -t tmpfs none ${AGENT_DIR}/m`),
   'mount a proc of the host': () => shell(`mkdir -p ${AGENT_DIR}/p && mount -t proc proc ${AGENT_DIR}/p`),
   'create a user namespace and mount': () => shell('unshare --user --map-root-user --mount mount -t tmpfs none /tmp'),
   'create a user namespace': () => shell('unshare --user true'),
-  'create a user namespace by clone': () => shell('perl -e \'my $p = syscall(56, 0x10000011, 0, 0, 0, 0); exit($p < 0 ? 1 : 0)\''),
+  'create a user namespace by clone': () =>
+    shell("perl -e 'my $p = syscall(56, 0x10000011, 0, 0, 0, 0); exit($p < 0 ? 1 : 0)'"),
   'enter the namespaces of the first process': () => shell('nsenter --target 1 --mount true'),
   'make system folders writable': () => shell('mount -o remount,rw /usr'),
   'unmount what hides': () => shell('umount /proc/sys'),
@@ -102,7 +108,8 @@ const ATTEMPTS: Record<string, Attempt> = {
   'read the memory of the kernel': () => read('/proc/kcore'),
   'write into /sys': () => shell('echo 1 > /sys/kernel/profiling'),
   'create a control group': () => shell('mkdir /sys/fs/cgroup/escape /sys/fs/cgroup/unified/escape'),
-  'leave its control group': () => shell('echo 0 > /sys/fs/cgroup/cgroup.procs || echo 0 > /sys/fs/cgroup/unified/cgroup.procs'),
+  'leave its control group': () =>
+    shell('echo 0 > /sys/fs/cgroup/cgroup.procs || echo 0 > /sys/fs/cgroup/unified/cgroup.procs'),
   'read the disk of the host': () => {
     const disk = ['/dev/vda', '/dev/sda', '/dev/nvme0n1'].find(existsSync)
     return disk ? read(disk) : ''
@@ -110,10 +117,16 @@ const ATTEMPTS: Record<string, Attempt> = {
   'read /dev/mem': () => read('/dev/mem'),
   'open the host’s kernel messages': () => read('/dev/kmsg'),
   'create a device': () => shell(`mknod ${AGENT_DIR}/disk b 254 0 && head -c 1 ${AGENT_DIR}/disk`),
-  'use a program with setuid': () => shell('for p in su mount sudo passwd; do q=$(command -v $p) && [ -u "$q" ] && exec $q -c id; done; exit 1'),
-  'make a program with setuid root': () => shell(`cp /bin/true ${AGENT_DIR}/t && chown 0 ${AGENT_DIR}/t && chmod u+s ${AGENT_DIR}/t && [ -O ${AGENT_DIR}/t ] && false`),
-  'gain a privilege': () => (/^CapEff:\s*0*$/m.test(readFileSync('/proc/self/status', 'utf8')) ? '' : 'has capabilities'),
-  'run without no_new_privs': () => (/^NoNewPrivs:\s*1$/m.test(readFileSync('/proc/self/status', 'utf8')) ? '' : 'is not set'),
+  'use a program with setuid': () =>
+    shell('for p in su mount sudo passwd; do q=$(command -v $p) && [ -u "$q" ] && exec $q -c id; done; exit 1'),
+  'make a program with setuid root': () =>
+    shell(
+      `cp /bin/true ${AGENT_DIR}/t && chown 0 ${AGENT_DIR}/t && chmod u+s ${AGENT_DIR}/t && [ -O ${AGENT_DIR}/t ] && false`,
+    ),
+  'gain a privilege': () =>
+    /^CapEff:\s*0*$/m.test(readFileSync('/proc/self/status', 'utf8')) ? '' : 'has capabilities',
+  'run without no_new_privs': () =>
+    /^NoNewPrivs:\s*1$/m.test(readFileSync('/proc/self/status', 'utf8')) ? '' : 'is not set',
   'become root': () => shell('perl -e \'$> = 0; $< = 0; exit($> == 0 && open(my $f, "<", "/etc/shadow") ? 0 : 1)\''),
   'read /etc/shadow': () => read('/etc/shadow'),
   'read the keys of the host': () => read('/proc/keys'),
@@ -123,10 +136,15 @@ const ATTEMPTS: Record<string, Attempt> = {
   'list /root': () => list('/root'),
   'list /home': () => list('/home'),
   'list /var': () => list('/var'),
-  'read the temporary files of the host': ({ dataDir }) => list('/tmp').split(' ').filter((name) => name !== '' && !dataDir.startsWith(`/tmp/${name}`)).join(' '),
+  'read the temporary files of the host': ({ dataDir }) =>
+    list('/tmp')
+      .split(' ')
+      .filter((name) => name !== '' && !dataDir.startsWith(`/tmp/${name}`))
+      .join(' '),
   'connect to Docker': () => connect('/var/run/docker.sock'),
   'connect to the system bus': () => connect('/run/dbus/system_bus_socket'),
-  'reach shared memory of System V': () => (shell('ipcs -m | tail -n +4 | grep . || true') === 'succeeded' ? '' : 'sees segments'),
+  'reach shared memory of System V': () =>
+    shell('ipcs -m | tail -n +4 | grep . || true') === 'succeeded' ? '' : 'sees segments',
   'see shared memory of the host': () => list('/dev/shm'),
   'load a kernel module': () => call(313, 0, '', 0),
   'load a BPF program': () => call(321, 0, 0, 0),
@@ -138,7 +156,11 @@ const ATTEMPTS: Record<string, Attempt> = {
   'exceed the memory of /dev/shm': () => fill('/dev/shm', 80),
   'exceed the memory of /tmp': () => fill('/tmp/big', 80),
   'exceed its number of processes': () => {
-    const count = Number(shell('perl -e \'my $n = 0; while ($n < 2000) { my $p = fork(); last if !defined $p; if (!$p) { sleep 8; exit } $n++ } print $n\''))
+    const count = Number(
+      shell(
+        "perl -e 'my $n = 0; while ($n < 2000) { my $p = fork(); last if !defined $p; if (!$p) { sleep 8; exit } $n++ } print $n'",
+      ),
+    )
     return count > 300 ? `started ${count} processes` : ''
   },
   'exceed its memory': () => shell('perl -e \'my @l; for (1 .. 60) { push @l, "x" x (100 * 1024 * 1024) } exit 0\''),
@@ -153,7 +175,15 @@ async function attempt(name: string, run: Attempt, targets: Targets) {
   }
 }
 
+/** Outside of a sandbox the attempts would change this machine, and restart it. */
+function requireSandbox(): void {
+  const hasNoCapabilities = /^CapEff:\s*0+$/m.test(readFileSync('/proc/self/status', 'utf8'))
+  const isRoot = process.getuid?.() === 0
+  if (isRoot || !hasNoCapabilities) throw new Error('This program runs only where its attempts can do no harm')
+}
+
 async function attemptAll(): Promise<string> {
+  requireSandbox()
   const targets: Targets = JSON.parse(readFileSync(join(AGENT_DIR, 'targets.json'), 'utf8'))
   const lines: string[] = []
   for (const [name, run] of Object.entries(ATTEMPTS)) lines.push(JSON.stringify(await attempt(name, run, targets)))

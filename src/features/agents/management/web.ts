@@ -1,4 +1,3 @@
-import { toShownIsolation } from '../registry/checks.ts'
 import { Hono } from 'hono'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Db } from '../../../db/open.ts'
@@ -11,6 +10,7 @@ import { validate } from '../../../http/validate.ts'
 import { findUndonePayment } from '../cloning/follow-payments.ts'
 import { type AgentAddresses, toWebsocketUrl } from '../registry/address.ts'
 import { getAgent, listAgents } from '../registry/agents.ts'
+import { toShownIsolation } from '../registry/checks.ts'
 import {
   type AgentStatus,
   ChangeAgentRequest,
