@@ -242,5 +242,6 @@ async function endAgents(dataDir: string): Promise<void> {
 function agentFolders(dataDir: string) {
   const root = join(dataDir, 'agents')
   if (!existsSync(root)) return []
-  return readdirSync(root).map((id) => agentFolder(root, id))
+  const entries = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  return entries.map(({ name }) => agentFolder(root, name))
 }

@@ -91,6 +91,7 @@ test('GET /api/agents/:id: 200 with the detail itself', async () => {
     subdomain: `${ids.ada}.agents.localhost`,
     url: `https://${ids.ada}.agents.localhost`,
     runtimeVersion: VERSION,
+    isolation: { state: 'not_isolated', by: null, reason: 'it was not started yet', egressEnforced: false },
     lastError: null,
     verified: false,
     verificationType: null,
