@@ -13,6 +13,7 @@ import sql10 from './0010_cost_notices_and_reports.sql' with { type: 'text' }
 import sql11 from './0011_usage_under_way.sql' with { type: 'text' }
 import sql12 from './0012_agent_egress.sql' with { type: 'text' }
 import sql13 from './0013_isolation_of_agents.sql' with { type: 'text' }
+import sql14 from './0014_daily_limits.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -30,4 +31,5 @@ export const migrations = [
   { name: '0011_usage_under_way', sql: sql11 },
   { name: '0012_agent_egress', sql: sql12 },
   { name: '0013_isolation_of_agents', sql: sql13 },
+  { name: '0014_daily_limits', sql: sql14 },
 ]

@@ -23,6 +23,7 @@ import { createSessionStore, type SessionStore } from './state/sessions.ts'
 import { createTurnMarks } from './state/turn-marks.ts'
 import { createWorkspace } from './state/workspace.ts'
 import { createApprovals } from './tools/approvals.ts'
+import { createUseCounter } from './tools/day-limits.ts'
 import { createReporters } from './tools/reports.ts'
 import { createToolSettingsLoader } from './tools/settings.ts'
 import { createSkillLoader } from './tools/skills.ts'
@@ -86,6 +87,7 @@ export async function serveAgent(
   const sessions = createSessionStore(folders.sessions, deps.log)
   const approvalWaitMs = settings.approvalWaitMs ?? settings.maxTurnMs * APPROVAL_SHARE
   const approvals = createApprovals(call, approvalWaitMs, questions)
+  const countUse = createUseCounter(call, approvals)
   const turnDeps = {
     ...settings,
     ...deps,
@@ -108,6 +110,7 @@ export async function serveAgent(
       mcpServers,
       approvals,
       notifyOwners: createOwnerNotices(owners),
+      countUse,
       ...createReporters(settings, deps),
     }),
   }
@@ -120,6 +123,7 @@ export async function serveAgent(
     workspace: folders.workspace,
     keptTurns,
     history,
+    countUse,
     press: questions.press,
     stopping: stopping.signal,
     ending: ending.signal,

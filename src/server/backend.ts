@@ -12,6 +12,7 @@ import { revisionRoutes } from '../features/agents/revisions/routes.ts'
 import { refuseWritesOnFullDisk } from '../features/agents/storage/disk.ts'
 import { verificationRoutes } from '../features/agents/verification/routes.ts'
 import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
+import { limitsBackend } from '../features/ai/breakers/limits-routes.ts'
 import { aiBackend } from '../features/ai/gateway/backend.ts'
 import { messagesBackend } from '../features/ai/gateway/dialects/messages-backend.ts'
 import { openAiBackend } from '../features/ai/gateway/openai-backend.ts'
@@ -94,6 +95,7 @@ export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents:
   app.route('/', splitsRoutes(payments, underground))
   app.route('/', browseBackend(webTools))
   app.route('/', aiBackend(ai))
+  app.route('/', limitsBackend(ai))
   app.route('/', openAiBackend(ai))
   app.route('/', responsesBackend(ai))
   app.route('/', messagesBackend(ai))

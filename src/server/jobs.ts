@@ -25,6 +25,7 @@ import { watchDiskJob } from '../features/agents/storage/disk.ts'
 import { measureStorageJob } from '../features/agents/storage/measure.ts'
 import { endAgentJob, watchdogHistoryJob, watchdogJob } from '../features/agents/watchdog/jobs.ts'
 import { capAlertsJob } from '../features/ai/breakers/alerts.ts'
+import { stopAtLimitJob } from '../features/ai/breakers/reach-limit.ts'
 import { catalogueJob } from '../features/ai/catalogue/catalogue.ts'
 import { underWayJob, usageAlertsJob, usageSpoolJob } from '../features/ai/usage/jobs.ts'
 import { agentTestJob } from '../features/conversations/agent-tests/run.ts'
@@ -70,6 +71,7 @@ export function jobKinds({ accounts, agents, payments, conversations, webTools, 
     notifyJob(accounts),
     noticeJob(accounts),
     endAgentJob(agents),
+    stopAtLimitJob(agents),
     endSubscriptionJob(payments),
     endDuplicateJob(payments),
     deliverMailJob(conversations),

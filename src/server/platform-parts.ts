@@ -7,6 +7,7 @@ import type { Runtimes } from '../adapters/runtimes/contract/runtimes.ts'
 import type { Config } from '../core/config.ts'
 import type { ShownSetting } from '../core/settings/show.ts'
 import type { Connection, Tx } from '../db/open.ts'
+import { createSendNotice } from '../features/accounts/notifications/send-notice.ts'
 import type { PasswordCost } from '../features/accounts/passwords/passwords.ts'
 import type { RunStead } from '../features/admin/backups/run-backup.ts'
 import type { Cluster } from '../features/admin/cluster/schemas.ts'
@@ -15,6 +16,7 @@ import { takeOver } from '../features/admin/take-over/take-over.ts'
 import type { OpenProvider } from '../features/ai/own-keys/own-keys.ts'
 import { copyKeyUsage } from '../features/ai/usage/key-usage.ts'
 import type { Base } from '../features/base.ts'
+import { createAskForMore } from '../features/conversations/approvals/raise-limit.ts'
 import { createMemoryInstruction } from '../features/conversations/memory/read.ts'
 import { clearMemory } from '../features/conversations/memory/save.ts'
 import type { ExpositionDeps, UnderWay } from '../features/monitoring/prometheus/registry.ts'
@@ -67,6 +69,7 @@ export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
 
 /** Returns the callbacks by which lower domains cause effects in higher ones. */
 export function createCallbacks(base: Base, parts: PlatformParts) {
+  const { approvalExpiryMinutes } = parts.config
   const accounts = {
     takeOver: (tx: Tx, userId: string) => takeOver(tx, base, userId),
     copyKeyUsage,
@@ -83,7 +86,12 @@ export function createCallbacks(base: Base, parts: PlatformParts) {
       return wallet.address
     },
   }
-  const ai = { ...parts, instruct: createMemoryInstruction(base.db) }
+  const sendNotice = createSendNotice(base)
+  const ai = {
+    ...parts,
+    instruct: createMemoryInstruction(base.db),
+    askForMore: createAskForMore({ clock: base.clock, sendNotice, approvalExpiryMinutes }),
+  }
   return { accounts, agents, ai }
 }
 

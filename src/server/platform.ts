@@ -188,6 +188,7 @@ const AGENTS_FOR_CONVERSATIONS = [
   'storage',
 ] as const
 const AI_FOR_CONVERSATIONS = [
+  'askForMore',
   'bodyLog',
   'callers',
   'catalogue',

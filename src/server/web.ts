@@ -36,6 +36,7 @@ import { revisionRoutes } from '../features/agents/revisions/routes.ts'
 import { refuseWritesOnFullDisk } from '../features/agents/storage/disk.ts'
 import { verificationRoutes } from '../features/agents/verification/routes.ts'
 import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
+import { limitsWeb } from '../features/ai/breakers/limits-routes.ts'
 import { breakersWeb } from '../features/ai/breakers/web.ts'
 import { demoWeb } from '../features/ai/demo/web.ts'
 import { aiWeb } from '../features/ai/gateway/web.ts'
@@ -52,6 +53,7 @@ import { agentMessagesRoutes, chatSessionsWeb, chatWeb } from '../features/conve
 import { turnsWeb } from '../features/conversations/chat/turns/web.ts'
 import { heartbeatWeb } from '../features/conversations/heartbeat/web.ts'
 import { inboxWeb } from '../features/conversations/inbox/web.ts'
+import { leashWeb } from '../features/conversations/leash/routes.ts'
 import { mcpAuthorizationsWeb } from '../features/conversations/mcp-servers/authorization-routes.ts'
 import { mcpServersWeb } from '../features/conversations/mcp-servers/routes.ts'
 import { memoryWeb } from '../features/conversations/memory/routes.ts'
@@ -182,11 +184,13 @@ function mountTools(app: WebApi, { accounts, conversations }: Platform): void {
 }
 
 /** Mounts what watches agents, and what limits them. */
-function mountSupervision(app: WebApi, { accounts, agents, ai, monitoring }: Platform): void {
+function mountSupervision(app: WebApi, { accounts, agents, ai, conversations, monitoring }: Platform): void {
   const { owner } = accounts.guards
   app.route('/', instancesWeb(monitoring))
   app.route('/', watchdogRoutes(agents, owner))
   app.route('/', revisionRoutes({ ...agents, checkModel: ai.checkModel, restoreTools }, owner))
+  app.route('/', limitsWeb(ai, owner))
+  app.route('/', leashWeb({ ...conversations, agentSums: ai.agentSums }, owner))
 }
 
 /** Mounts administration and the overview. */

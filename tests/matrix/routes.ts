@@ -430,6 +430,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
       ],
     }),
   },
+  'POST /v1/limits/use backend': { status: 200, body: () => ({ kinds: ['toolCalls'] }) },
   'POST /v1/turn-limits backend': { status: 204, body: () => ({ reason: 'loop', tool: 'read_page' }) },
   'POST /v1/approvals backend': { status: 201, body: () => ({ tool: 'delete_file', arguments: '{}' }) },
   'GET /v1/approvals/:id backend': { status: 200, names: APPROVAL },
@@ -595,6 +596,9 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/agents/:id/watchdog web': { names: AGENT, status: 200 },
   'POST /api/agents/:id/watchdog/simulate web': { names: AGENT, status: 200 },
   'GET /api/agents/:id/revisions web': { names: AGENT, status: 200 },
+  'GET /api/agents/:id/limits web': { names: AGENT, status: 200 },
+  'PUT /api/agents/:id/limits web': { names: AGENT, status: 200, body: () => ({ files: { limit: 5 } }) },
+  'GET /api/agents/:id/leash web': { names: AGENT, status: 200 },
   // It was never deployed.
   'GET /api/agents/:id/revisions/:number web': { names: AGENT, status: 404 },
   'POST /api/agents/:id/revisions/:number/restore web': { names: AGENT, status: 404 },

@@ -4,6 +4,7 @@ import { AppError, errorMessage } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { sha256 } from '../../core/secrets.ts'
+import type { CountUse } from '../tools/day-limits.ts'
 import type { KeptTurns } from '../turns/kept-turns.ts'
 import type {
   ChannelConnection,
@@ -41,6 +42,7 @@ export type ChannelDeps = {
   workspace: string
   keptTurns: KeptTurns
   history: ChannelHistory
+  countUse: CountUse
   clock: Clock
   fetch: typeof fetch
   log: Log

@@ -4,6 +4,7 @@ import { KeyedQueue } from '../../core/concurrency/keyed-queue.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { toKnownError } from '../errors.ts'
+import { type CountUse, LIMIT_REACHED } from '../tools/day-limits.ts'
 import type { KeptTurn, KeptTurns } from '../turns/kept-turns.ts'
 import { STOPPED } from '../turns/turn.ts'
 import type { ChatAddress, Incoming, Service } from './channel.ts'
@@ -25,6 +26,7 @@ export type ConversationDeps = {
   keptTurns: KeptTurns
   savedFiles: SavedFiles
   history: ChannelHistory
+  countUse: CountUse
   clock: Clock
   log: Log
   /** Aborts when the agent stops: no new turn begins. */
@@ -187,9 +189,11 @@ async function deliver(
 }
 
 /** Starts the turn of a message, or joins the one that an earlier run started. @throws AppError TURN_STOPPED. */
-async function beginTurn({ inbox, keptTurns, savedFiles }: ConversationDeps, message: Waiting): Promise<KeptTurn> {
+async function beginTurn(deps: ConversationDeps, message: Waiting): Promise<KeptTurn> {
+  const { inbox, keptTurns, savedFiles } = deps
   const known = await keptTurns.find(message.id)
   if (known) return known
+  await deps.countUse(['messages'], deps.ending)
   const { notes, images } = await savedFiles.save(message)
   // The person may have sent /stop while the files were fetched.
   if (!isWaiting(inbox, message)) throw new AppError('conflict', 'The turn was stopped', { code: STOPPED })
@@ -242,7 +246,8 @@ function showTyping({ service }: ConversationDeps, { place }: Waiting) {
 function describeFailure(error: unknown): string | null {
   const known: AppError = toKnownError(error)
   const { code } = known.extra
-  if (code === STOPPED) return null
+  // An answer that says so would be one more message.
+  if (code === STOPPED || code === LIMIT_REACHED) return null
   if (code === 'TURN_INTERRUPTED') return `${known.message}. Write “continue”, and I go on from there.`
   if (known.kind === 'unavailable') {
     return 'I was interrupted before I had answered. Please send your message again.'

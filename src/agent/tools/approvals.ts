@@ -28,6 +28,8 @@ export type Approvals = {
   ask(question: ApprovalQuestion, signal: AbortSignal): Promise<string>
   /** Uses up an approval before its action runs. @throws AppError `conflict` when it is no longer valid. */
   claim(id: string, question: ApprovalQuestion, signal: AbortSignal): Promise<void>
+  /** Waits for the owner's decision on a request of the platform. @returns whether it was approved. */
+  waitFor(id: string, signal: AbortSignal): Promise<boolean>
   /** Lists tools for which turns of a session wait for approval. */
   listWaiting(sessionKey: string): string[]
 }
@@ -59,21 +61,29 @@ export function createApprovals(
     }
   }
   const waiting = new Set<ApprovalQuestion>()
-  const wait = async (question: ApprovalQuestion, signal: AbortSignal) => {
+  const untilDecided = async (begun: Asked, signal: AbortSignal) => {
     const endsAt = performance.now() + waitMs
-    let asked = await ask(question, signal)
-    if (asked.status === 'waiting') questions.put({ ...question, ...asked })
+    let asked = begun
     for (;;) {
       const leftMs = endsAt - performance.now()
-      if (asked.status !== 'waiting' || leftMs <= 0) break
+      if (asked.status !== 'waiting' || leftMs <= 0) return asked
       asked = await look(asked, leftMs, signal)
     }
+  }
+  const wait = async (question: ApprovalQuestion, signal: AbortSignal) => {
+    const begun = await ask(question, signal)
+    if (begun.status === 'waiting') questions.put({ ...question, ...begun })
+    const asked = await untilDecided(begun, signal)
     questions.settle(asked.id, asked.status)
     if (asked.status === 'approved') return asked.id
     throw new AppError('forbidden', describe(asked))
   }
   return {
     listWaiting: (sessionKey) => [...waiting].filter((one) => one.sessionKey === sessionKey).map(({ tool }) => tool),
+    async waitFor(id, signal) {
+      const { status } = await untilDecided({ id, status: 'waiting', dashboardOnly: true }, signal)
+      return status === 'approved' || status === 'used'
+    },
     async ask(question, signal) {
       waiting.add(question)
       try {

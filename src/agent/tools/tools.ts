@@ -11,6 +11,7 @@ import type { FactStore } from '../state/memory.ts'
 import type { AgentWorkspace } from '../state/workspace.ts'
 import type { ToolOutput, TurnRecord } from '../turns/turn-record.ts'
 import type { ApprovalQuestion, Approvals } from './approvals.ts'
+import { type CountUse, countedKinds } from './day-limits.ts'
 import { type AgentTool, defineTool, type Guard, toToolSet } from './define.ts'
 import { createFileTools } from './files.ts'
 import { loadMcpTools } from './mcp.ts'
@@ -32,6 +33,7 @@ export type ToolDeps = {
   loadSkills: LoadSkills
   loadToolSettings: LoadToolSettings
   approvals: Approvals
+  countUse: CountUse
   call: PlatformCall
   outbox: Outbox
   /** Without isolation, commands run only if the owner has accepted that. */
@@ -58,7 +60,7 @@ type ToolTurn = {
 }
 
 export function createTools(deps: ToolDeps): OpenTools {
-  const { workspace, memory, loadSkills, loadToolSettings, approvals, call, outbox, commands } = deps
+  const { workspace, memory, loadSkills, loadToolSettings, approvals, countUse, call, outbox, commands } = deps
   const known: Readonly<Record<string, AgentTool>> = {
     ...createMemoryTools(memory, call),
     ...createFileTools(workspace),
@@ -81,7 +83,7 @@ export function createTools(deps: ToolDeps): OpenTools {
     const used = record?.steps.flatMap(({ calls }) => calls) ?? []
     for (const { name, input } of used) repeats.note(name, input)
     const maxCalls = Math.max(0, limits.toolCalls - used.length)
-    const guard = createGuard({ approvals, repeats, onWaitForOwner }, { sessionKey, maxCalls, record })
+    const guard = createGuard({ approvals, countUse, repeats, onWaitForOwner }, { sessionKey, maxCalls, record })
     return {
       tools: toToolSet({ ...others, ...allowed, ...rehearsal?.tools }, rehearsal?.guard ?? guard),
       repeats,
@@ -93,10 +95,15 @@ export function createTools(deps: ToolDeps): OpenTools {
 }
 
 /**
- * Limits the calls of one turn, refuses loops, and requires the owner's approval of exactly the input of a risky call.
+ * Limits the calls of one turn and of a day, refuses loops, and requires the owner's approval of exactly the input of a risky call.
  */
 function createGuard(
-  { approvals, repeats, onWaitForOwner }: { approvals: Approvals; repeats: Repeats; onWaitForOwner: () => void },
+  {
+    approvals,
+    countUse,
+    repeats,
+    onWaitForOwner,
+  }: { approvals: Approvals; countUse: CountUse; repeats: Repeats; onWaitForOwner: () => void },
   { sessionKey, maxCalls, record }: { sessionKey: string | null; maxCalls: number; record: TurnRecord | null },
 ): Guard {
   let calls = 0
@@ -108,6 +115,7 @@ function createGuard(
     if (refusal !== null) throw new AppError('limited', refusal)
     const json = JSON.stringify(input)
     const execute = async (approvalId: string | null) => {
+      await countUse(countedKinds(name, input), signal)
       await record?.beginTool(call)
       return agentTool.execute(input, { signal, json, approvalId, sessionKey })
     }

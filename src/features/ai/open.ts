@@ -9,6 +9,7 @@ import type { Plan } from '../accounts/plans/plans.ts'
 import type { openAgents } from '../agents/open.ts'
 import type { Base } from '../base.ts'
 import { createBreakers } from './breakers/breakers.ts'
+import type { AskForMore } from './breakers/reach-limit.ts'
 import { createCatalogue } from './catalogue/catalogue.ts'
 import { createDemoBudget } from './demo/chat.ts'
 import type { CachedAnswer } from './gateway/cached-completions.ts'
@@ -46,6 +47,8 @@ type ModelsNeeds = {
   tokens?: TokenCounter
   /** Returns the system message that a higher domain adds to an agent's requests, or null. */
   instruct: (agentId: string) => string | null
+  /** Asks an agent's owner for more of something today. */
+  askForMore: AskForMore
 }
 
 type FromBelow = Pick<ReturnType<typeof openAccounts>, 'egress' | 'findUser' | 'rules' | 'verifyKey'> &
@@ -56,7 +59,7 @@ export function openAi(
   base: Base,
   settings: AiSettings,
   { egress, findUser, rules, verifyKey, activity, diskFloor }: FromBelow,
-  { providers, openProvider, tokens = createTokenCounter(base), instruct }: ModelsNeeds,
+  { providers, openProvider, tokens = createTokenCounter(base), instruct, askForMore }: ModelsNeeds,
 ) {
   const { db, clock, log } = base
   const { ai, dataDir, internalApiKey } = settings
@@ -72,12 +75,13 @@ export function openAi(
   const catalogue = createCatalogue({
     ...{ providers: serviceProviders.all, aggregator: ai.aggregator, findSetPrice: createPriceFinder(db), log },
   })
-  const breakers = createBreakers({ db, agentSums: bookkeeping.agentSums })
+  const breakers = createBreakers({ db, clock, agentSums: bookkeeping.agentSums })
   const routes = { catalogue, aggregator: ai.aggregator, ownKeys }
   return {
     ...bookkeeping,
     breakers,
     instruct,
+    askForMore,
     /** For new agents. */
     modelChoice: {
       findDefault: (plan: Plan, userId: string | null) => findDefaultFor(routes, plan, userId),

@@ -5,6 +5,7 @@ import { bytesOf, inPages } from '../../db/pages.ts'
 import { type PersonalList, personalRows } from '../../db/personal-data.ts'
 import { inPagesOfAgents } from '../agents/registry/agents.ts'
 import { agentRevisions } from '../agents/revisions/tables.ts'
+import { agentDayCounts } from '../ai/breakers/tables.ts'
 import { agentCredentials } from './agent-messages/tables.ts'
 import { agentTests } from './agent-tests/tables.ts'
 import { agentToolSettings } from './agent-tools/tables.ts'
@@ -49,6 +50,7 @@ export const CONVERSATIONS_PERSONAL_DATA: readonly PersonalList[] = [
     hide: ['sealedSecrets'],
     sizeBytes: bytesOf(agentRevisions.config, agentRevisions.instructions),
   }),
+  rowsOfAgents('dayCounts', agentDayCounts, { of: agentDayCounts.agentId, hide: [] }),
   rowsOfAgents('toolSettings', agentToolSettings, { of: agentToolSettings.agentId, hide: [] }),
   rowsOfAgents('mcpServers', agentMcpServers, { of: agentMcpServers.agentId, hide: ['sealedHeaders'] }),
   rowsOfAgents('mcpAuthorizations', mcpAuthorizations, {

@@ -113,6 +113,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   agent_metrics: 'measured on the replaced agent',
   agent_metric_hours: 'measured on the replaced agent',
   agent_revisions: 'history of the replaced agent',
+  agent_day_counts: 'counted on the replaced agent',
   watchdogs: 'observed on the replaced agent',
   watchdog_events: 'observed on the replaced agent',
   watchdog_hours: 'observed on the replaced agent',

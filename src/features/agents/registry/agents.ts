@@ -11,6 +11,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { inPages, isBehind, type NewestFirst, newestFirst, type Place } from '../../../db/pages.ts'
 import type { PersonalList } from '../../../db/personal-data.ts'
 import type { Principal } from '../../../http/env.ts'
+import { users } from '../../accounts/users/tables.ts'
 import { type AgentRow, agents } from './tables.ts'
 
 /** Lists the agents that the principal may see, newest first. */
@@ -64,6 +65,12 @@ export function getAgent(db: Db, principal: Principal, id: string): AgentRow {
   const agent = findAgent(db, principal, id)
   if (!agent) throw new AppError('not_found', 'Agent not found')
   return agent
+}
+
+/** Returns the time zone of an agent's owner; null for UTC. */
+export function findOwnerTimeZone(db: Db | Tx, agentId: string): string | null {
+  const ofOwner = db.select({ timeZone: users.timeZone }).from(agents).innerJoin(users, eq(users.id, agents.ownerId))
+  return ofOwner.where(eq(agents.id, agentId)).get()?.timeZone ?? null
 }
 
 /** Counts the agents that the platform runs for a user; those on the user's own machines cost it nothing. */

@@ -1,18 +1,31 @@
 import { eq, inArray } from 'drizzle-orm'
+import type { CountedKind } from '../../../core/agents/day-limits.ts'
+import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
+import { toLocalDay } from '../../../core/local-day.ts'
 import { formatMicroUsd, MAX_MICRO_USD } from '../../../core/money.ts'
 import { memoize } from '../../../db/changes.ts'
 import type { Db } from '../../../db/open.ts'
 import { wholeList } from '../../../db/personal-data.ts'
+import { findOwnerTimeZone } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import type { Budget, RunningSums, Sums } from '../usage/quota.ts'
+import {
+  type CapsRow,
+  type DayCountRow,
+  describeAmount,
+  extraOf,
+  findCaps,
+  findPausing,
+  limitOf,
+  listRecentCounts,
+} from './day-limits.ts'
 import type { Pause } from './schemas.ts'
-import { agentCaps, PAUSE_SCOPES, pauses } from './tables.ts'
+import { PAUSE_SCOPES, pauses } from './tables.ts'
 
 type PauseRow = typeof pauses.$inferSelect
 /** One agent, all agents of an owner, or all agents. */
 export type Paused = { scope: 'agent'; agentId: string } | { scope: 'owner'; ownerId: string } | { scope: 'platform' }
-type CapsRow = typeof agentCaps.$inferSelect
 
 /** Caps and pauses that keep an agent from models. */
 export type Breakers = {
@@ -29,8 +42,12 @@ const WHO: Readonly<Record<PauseRow['scope'], string>> = {
 }
 
 /** Caches pause and caps until the next write, because every call of an agent checks them. */
-export function createBreakers({ db, agentSums }: { db: Db; agentSums: RunningSums }): Breakers {
-  const find = memoize(db, (agentId) => ({ pause: findPause(db, agentId), caps: findCaps(db, agentId) }))
+export function createBreakers({ db, clock, agentSums }: { db: Db; clock: Clock; agentSums: RunningSums }): Breakers {
+  const find = memoize(db, (agentId) => {
+    const caps = findCaps(db, agentId)
+    const counts = caps ? listRecentCounts(db, agentId, clock.now()) : []
+    return { pause: findPause(db, agentId), caps, counts, timeZone: findOwnerTimeZone(db, agentId) }
+  })
   let refused = new Set<string>()
   return {
     takeRefused() {
@@ -39,11 +56,15 @@ export function createBreakers({ db, agentSums }: { db: Db; agentSums: RunningSu
       return taken
     },
     budgetOf(agentId) {
-      const { pause, caps } = find(agentId)
+      const { pause, caps, counts, timeZone } = find(agentId)
       if (pause) throw paused(pause)
+      const day = toLocalDay(clock.now(), timeZone)
+      const today = counts.filter((one) => one.day === day)
+      const pausing = findPausing(caps, today)
+      if (caps && pausing) throw pausedByLimit(caps, pausing)
       return caps
         ? toBudget(
-            caps,
+            { caps, counts: today, timeZone },
             () => agentSums.used(agentId),
             () => refused.add(agentId),
           )
@@ -82,10 +103,6 @@ export function pauseId(what: Paused): string {
   return `${what.scope} ${what.scope === 'agent' ? what.agentId : what.ownerId}`
 }
 
-export function findCaps(db: Db, agentId: string): CapsRow | null {
-  return db.select().from(agentCaps).where(eq(agentCaps.agentId, agentId)).get() ?? null
-}
-
 export function toPause({ scope, reason, createdAt }: PauseRow): Pause {
   return { scope, reason, since: createdAt.toISOString() }
 }
@@ -95,11 +112,19 @@ function paused({ scope, reason }: PauseRow): AppError {
   return new AppError('limited', `${WHO[scope]}${why}`, { code: 'AGENT_PAUSED' })
 }
 
-function toBudget(
-  { agentId, tokensPerDay, costMicroUsdPerDay }: CapsRow,
-  used: () => Sums,
-  onRefused: () => void,
-): Budget | undefined {
+function pausedByLimit(caps: CapsRow, kind: CountedKind): AppError {
+  const limit = describeAmount(kind, limitOf(caps, kind) ?? 0)
+  const message = `Daily limit of ${limit} reached. The agent pauses until midnight, or until its owner raises the limit.`
+  return new AppError('limited', message, { code: 'AGENT_CAP_REACHED' })
+}
+
+/** The caps with what the owner has allowed beyond them today. */
+type Today = { caps: CapsRow; counts: readonly DayCountRow[]; timeZone: string | null }
+
+function toBudget({ caps, counts, timeZone }: Today, used: () => Sums, onRefused: () => void): Budget | undefined {
+  const { agentId } = caps
+  const tokensPerDay = caps.tokensPerDay === null ? null : caps.tokensPerDay + extraOf(counts, 'tokens')
+  const costMicroUsdPerDay = caps.costMicroUsdPerDay === null ? null : caps.costMicroUsdPerDay + extraOf(counts, 'usd')
   if (tokensPerDay === null && costMicroUsdPerDay === null) return undefined
   return {
     id: `agent ${agentId}`,
@@ -111,7 +136,7 @@ function toBudget(
       onRefused()
       const tokens = tokensPerDay === null ? [] : [`${sums.tokens} of ${tokensPerDay} tokens`]
       const cost = costMicroUsdPerDay === null ? [] : [`$${usd(sums.costMicroUsd)} of $${usd(costMicroUsdPerDay)}`]
-      const message = `Daily limit of this agent reached. Used ${[...tokens, ...cost].join(', ')}. It resets at midnight UTC.`
+      const message = `Daily limit of this agent reached. Used ${[...tokens, ...cost].join(', ')}. It resets at midnight ${timeZone === null ? 'UTC' : `in ${timeZone}`}.`
       return new AppError('limited', message, { code: 'AGENT_CAP_REACHED' })
     },
   }

@@ -1,4 +1,5 @@
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { LIMIT_KINDS, type LimitAction, type LimitKind } from '../../../core/agents/day-limits.ts'
 import { oneOf } from '../../../db/checks.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { agents } from '../../agents/registry/tables.ts'
@@ -6,13 +7,20 @@ import { agents } from '../../agents/registry/tables.ts'
 /** Scopes of a pause, from narrow to wide. */
 export const PAUSE_SCOPES = ['agent', 'owner', 'platform'] as const
 
-/** Daily caps (UTC) of agents; null is no limit. */
+/**
+ * Daily limits of agents, in the owner's time zone; null is no limit. `actions` holds what happens at each; `pause`
+ * unless it names another.
+ */
 export const agentCaps = sqliteTable('agent_caps', {
   agentId: text()
     .primaryKey()
     .references(() => agents.id, { onDelete: 'cascade' }),
   tokensPerDay: integer(),
   costMicroUsdPerDay: integer(),
+  messagesPerDay: integer(),
+  toolCallsPerDay: integer(),
+  filesPerDay: integer(),
+  actions: text({ mode: 'json' }).$type<Partial<Record<LimitKind, LimitAction>>>().notNull().default({}),
   updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),
 })
 
@@ -31,6 +39,29 @@ export const pauses = sqliteTable(
     index('pauses_by_agent').on(table.agentId),
     index('pauses_by_owner').on(table.ownerId),
     oneOf('pauses_scope', table.scope, PAUSE_SCOPES),
+  ],
+)
+
+/**
+ * The actions of an agent on a day of its owner's time zone. `used` counts messages, tool calls and files; money and tokens
+ * are in the usage records. `extra` is what the owner has allowed beyond the limit, in micro-USD for money.
+ * `reachedAt` is when something was first refused.
+ */
+export const agentDayCounts = sqliteTable(
+  'agent_day_counts',
+  {
+    agentId: text()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    day: text().notNull(),
+    kind: text({ enum: LIMIT_KINDS }).notNull(),
+    used: integer().notNull().default(0),
+    extra: integer().notNull().default(0),
+    reachedAt: integer({ mode: 'timestamp_ms' }),
+  },
+  (table) => [
+    primaryKey({ columns: [table.agentId, table.day, table.kind] }),
+    oneOf('agent_day_counts_kind', table.kind, LIMIT_KINDS),
   ],
 )
 

@@ -1,15 +1,17 @@
 import { type Context, Hono } from 'hono'
-import { addDays, toDay } from '../../../core/clock.ts'
+import { toDay } from '../../../core/clock.ts'
+import { nextLocalMidnight } from '../../../core/local-day.ts'
 import { toUsd } from '../../../core/money.ts'
 import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
-import { getAgent } from '../../agents/registry/agents.ts'
+import { findOwnerTimeZone, getAgent } from '../../agents/registry/agents.ts'
 import { toShownCost } from '../usage/costs.ts'
 import { countUnpricedCalls, type RunningSums } from '../usage/quota.ts'
-import { findCaps, findPause, findPauseOf, type Paused, toPause } from './breakers.ts'
+import { findPause, findPauseOf, type Paused, toPause } from './breakers.ts'
 import { type Caller, type ChangeDeps, changeCaps, pause, resume } from './change.ts'
+import { findCaps } from './day-limits.ts'
 import { Breaker, ChangeCapsRequest, PauseAllRequest, PauseRequest, PauseState } from './schemas.ts'
 
 export type BreakersWebDeps = ChangeDeps & { agentSums: RunningSums; guards: Guards }
@@ -134,7 +136,7 @@ function showBreaker({ db, clock, agentSums }: BreakersWebDeps, agentId: string)
       costUsdPerDay: caps?.costMicroUsdPerDay == null ? null : toUsd(caps.costMicroUsdPerDay),
     },
     usedToday: { tokens, ...readCostToday({ db, clock, agentSums }, agentId) },
-    resetsAt: `${toDay(addDays(clock.now(), 1))}T00:00:00.000Z`,
+    resetsAt: nextLocalMidnight(clock.now(), findOwnerTimeZone(db, agentId)).toISOString(),
     pause: pause ? toPause(pause) : null,
   }
 }

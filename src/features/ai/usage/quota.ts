@@ -1,13 +1,17 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gte, type SQL, sql } from 'drizzle-orm'
 import QuickLRU from 'quick-lru'
 import { type Clock, toDay, toMonth } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
+import { startOfLocalDay, toLocalDay } from '../../../core/local-day.ts'
 import { type MicroUsd, toUsd } from '../../../core/money.ts'
+import { memoize } from '../../../db/changes.ts'
 import type { Db } from '../../../db/open.ts'
 import type { KeyLimits } from '../../accounts/keys/limits.ts'
 import type { Plan } from '../../accounts/plans/plans.ts'
+import { findOwnerTimeZone } from '../../agents/registry/agents.ts'
+import { agents } from '../../agents/registry/tables.ts'
 import { readKeyUsage } from './key-usage.ts'
-import { usageDays, usageEndUserMonths, usageMonths } from './tables.ts'
+import { usageDays, usageEndUserMonths, usageLogs, usageMonths } from './tables.ts'
 
 /** A further limit on calls, its current usage and its error. `isOfMoney`: models without a known price cannot be used. */
 export type Budget = {
@@ -174,7 +178,7 @@ const MAX_END_USERS = 20_000
 type SumMap = { get(id: string): Sums | undefined; set(id: string, sums: Sums): unknown }
 
 /** Periods kept in memory, so that a clock that jumps and returns finds its period again. */
-const PERIODS_KEPT = 3
+const PERIODS_KEPT = 5
 
 /** Tokens and cost of users in a month. */
 export function createUserSums(deps: { db: Db; clock: Clock }): RunningSums {
@@ -224,11 +228,31 @@ export function createDaySums(deps: { db: Db; clock: Clock }): RunningSums {
   )
 }
 
-/** Tokens and cost of agents in a day, also with their owners' provider keys. */
-export function createAgentSums(deps: { db: Db; clock: Clock }): RunningSums {
-  return createRunningSums(deps.clock, toDay, (agentId, day) =>
-    sumDay(deps.db, and(eq(usageDays.agentId, agentId), eq(usageDays.day, day))),
-  )
+/** Tokens and cost of agents in a day of their owners' time zones, also with the owners' provider keys. */
+export function createAgentSums({ db, clock }: { db: Db; clock: Clock }): RunningSums {
+  const find = memoize(db, (agentId) => findOwnerTimeZone(db, agentId))
+  const toPeriod = (time: Date, agentId: string) => toLocalDay(time, find(agentId))
+  return createRunningSums(clock, toPeriod, (agentId, day) => {
+    const timeZone = find(agentId)
+    if (timeZone === null) return sumDay(db, and(eq(usageDays.agentId, agentId), eq(usageDays.day, day)))
+    return sumSince(db, agentId, startOfLocalDay(day, timeZone))
+  })
+}
+
+/** Sums calls, because the sums of days are of UTC. */
+function sumSince(db: Db, agentId: string, since: Date): Sums {
+  const owner = db.select({ ownerId: agents.ownerId }).from(agents).where(eq(agents.id, agentId))
+  const { inputTokens, outputTokens, costMicroUsd, userId, createdAt } = usageLogs
+  const isCounted = and(eq(userId, sql`${owner}`), eq(usageLogs.agentId, agentId), gte(createdAt, since))
+  const row = db
+    .select({
+      tokens: sql<number>`coalesce(sum(${inputTokens} + ${outputTokens}), 0)`,
+      costMicroUsd: sql<number>`coalesce(sum(${costMicroUsd}), 0)`,
+    })
+    .from(usageLogs)
+    .where(isCounted)
+    .get()
+  return row ?? { tokens: 0, costMicroUsd: 0 }
 }
 
 /** Returns how many calls of an agent on a day have no known cost. */
@@ -257,13 +281,13 @@ function sumDay(db: Db, isCounted: SQL | undefined): Sums {
  */
 function createRunningSums(
   clock: Clock,
-  toPeriod: (time: Date) => string,
+  toPeriod: (time: Date, id: string) => string,
   read: (id: string, period: string) => Sums,
   createSums: () => SumMap = () => new Map(),
 ): RunningSums {
   const periods = new Map<string, SumMap>()
   const find = (id: string, time: Date): Sums => {
-    const period = toPeriod(time)
+    const period = toPeriod(time, id)
     const sums = periods.get(period) ?? openPeriod(period)
     const known = sums.get(id)
     if (known) return known

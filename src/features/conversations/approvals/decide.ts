@@ -13,7 +13,8 @@ import { listOwnerIds } from '../../agents/registry/config.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { Base } from '../../base.ts'
 import { type ChatDeps, openTurn, sendMessage } from '../chat/send.ts'
-import { approvalStatusAt, hashOf } from './requests.ts'
+import { raiseLimit } from './raise-limit.ts'
+import { approvalStatusAt, hashOf, RAISE_LIMIT } from './requests.ts'
 import type { ApprovalUse, ChannelDecision } from './schemas.ts'
 import { type ApprovalRow, approvals } from './tables.ts'
 
@@ -44,7 +45,7 @@ export function decideApproval(
     const decided = tx.update(approvals).set(change).where(isWaiting).returning().get()
     if (!decided) throw new AppError('conflict', 'This question does not wait for an answer', { code: 'NOT_WAITING' })
     recordDecision(tx, decided, by, now)
-    if (decision === 'approved') enqueueResume(tx, deps.enqueue, decided)
+    if (decision === 'approved' && !raiseLimit(tx, decided)) enqueueResume(tx, deps.enqueue, decided)
     return decided
   })
 }
@@ -192,9 +193,9 @@ export async function resumeAgent(
 }
 
 /** Payments need a session of the owner on the dashboard. */
-const DASHBOARD_ALONE: ReadonlySet<string> = new Set(['paid_request'])
+const DASHBOARD_ALONE: ReadonlySet<string> = new Set(['paid_request', RAISE_LIMIT])
 
-const PAYMENTS = 'Payments are decided on the dashboard alone'
+const PAYMENTS = 'Payments and limits are decided on the dashboard alone'
 
 const COMMAND_TOOLS = TOOL_NAMES.filter(needsConfinement)
 

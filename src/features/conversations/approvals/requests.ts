@@ -16,6 +16,9 @@ import type { Base } from '../../base.ts'
 import type { Approval, ApprovalList, ApprovalQuery, ApprovalRequest } from './schemas.ts'
 import { type ApprovalRow, approvals } from './tables.ts'
 
+/** The request of the platform to raise a daily limit; agents cannot make it. */
+export const RAISE_LIMIT = 'raise_limit'
+
 const MAX_WAITING = 20
 /** Further requests within this time cause no notification. */
 const NOTIFY_PAUSE_MS = 10 * 60_000
@@ -36,6 +39,7 @@ export async function askOwner(
   agentId: string,
   request: ApprovalRequest,
 ): Promise<ApprovalRow> {
+  if (request.tool === RAISE_LIMIT) throw new AppError('invalid', `${RAISE_LIMIT} is no tool of agents`)
   const argumentsHash = hashOf(request)
   return write(deps.db, (tx) => {
     const now = deps.clock.now()

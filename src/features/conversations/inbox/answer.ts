@@ -14,6 +14,8 @@ import {
   WELCOME_JOB,
 } from '../../agents/channels/channels.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import type { ReachDeps } from '../../ai/breakers/reach-limit.ts'
+import { takeLimitsIn } from '../../ai/breakers/take-limits.ts'
 import type { Base } from '../../base.ts'
 import { type InboxRow, inboxMessages } from './tables.ts'
 
@@ -32,10 +34,13 @@ const MAX_ATTEMPTS = 24
 export type AnswerDecision = Pick<InboxRow, 'answerStatus' | 'answerError'> | null
 
 /** Enqueues the reply in the transaction that stores it, unless it must not be sent. */
-export function putAnswerOnItsWay({ clock, enqueue }: Base, tx: Tx, mail: InboxRow): AnswerDecision {
+export function putAnswerOnItsWay(deps: Base & ReachDeps, tx: Tx, mail: InboxRow): AnswerDecision {
+  const { clock, enqueue } = deps
   if (!findOpenChannel(tx, mail.agentId, 'mail')) return null
   const reason = mail.automatic ?? findTooMany(tx, mail, clock.now())
   if (reason !== null) return { answerStatus: 'withheld', answerError: reason }
+  const reached = takeLimitsIn(deps, tx, mail.agentId, ['messages'])
+  if (reached) return { answerStatus: 'withheld', answerError: reached.message }
   enqueue(tx, ANSWER_MAIL_JOB, { id: mail.id }, { key: `${ANSWER_MAIL_JOB}:${mail.id}` })
   return { answerStatus: 'queued', answerError: null }
 }

@@ -10,6 +10,7 @@ import { write } from '../../../db/write.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import { findOpenChannel } from '../../agents/channels/channels.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
+import type { ReachDeps } from '../../ai/breakers/reach-limit.ts'
 import type { Base } from '../../base.ts'
 import { recordChannelAnswer } from '../chat/channels/record.ts'
 import { requireEndpoint } from '../chat/turns/ask.ts'
@@ -27,7 +28,7 @@ const MailJob = z.object({ id: z.string() })
 const INTERRUPTED = 'I was interrupted before I had answered. Please send your mail again.'
 
 /** Delivers mail to agents. A built-in agent answers each mail once, even if it is delivered again. */
-export function deliverMailJob(deps: Base & { gateway: Pick<AgentGateway, 'streamTurn'> }): JobKind {
+export function deliverMailJob(deps: Base & ReachDeps & { gateway: Pick<AgentGateway, 'streamTurn'> }): JobKind {
   return defineJob({
     kind: DELIVER_MAIL_JOB,
     payload: MailJob,
@@ -40,7 +41,7 @@ export function deliverMailJob(deps: Base & { gateway: Pick<AgentGateway, 'strea
 
 /** @throws AppError when the agent does not run or does not answer. */
 async function deliverMail(
-  deps: Base & { gateway: Pick<AgentGateway, 'streamTurn'> },
+  deps: Base & ReachDeps & { gateway: Pick<AgentGateway, 'streamTurn'> },
   id: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -69,7 +70,7 @@ function findQueued(db: Db | Tx, id: string) {
     .get()
 }
 
-function noteDelivered(tx: Tx, deps: Base, delivered: InboxRow): void {
+function noteDelivered(tx: Tx, deps: Base & ReachDeps, delivered: InboxRow): void {
   const { id, status, reply, error, deliveredAt } = delivered
   const change = { status, reply, error, deliveredAt, ...putAnswerOnItsWay(deps, tx, delivered) }
   tx.update(inboxMessages).set(change).where(eq(inboxMessages.id, id)).run()

@@ -8,11 +8,14 @@ import { collectTurn, type TurnFigures } from '../../../core/agents/collect-turn
 import { addDays } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
+import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import type { ReachDeps } from '../../ai/breakers/reach-limit.ts'
+import { takeLimitsIn } from '../../ai/breakers/take-limits.ts'
 import type { Base } from '../../base.ts'
 import { recordChannelAnswer } from '../chat/channels/record.ts'
 import { requireEndpoint } from '../chat/turns/ask.ts'
@@ -30,7 +33,7 @@ const HOUR_MS = 3_600_000
 const Payload = z.object({ id: z.string() })
 
 /** Asks the agent. A built-in agent answers each message once, even if it is delivered again. */
-export function askByWebhookJob(deps: Base & { gateway: Pick<AgentGateway, 'streamTurn'> }): JobKind {
+export function askByWebhookJob(deps: Base & ReachDeps & { gateway: Pick<AgentGateway, 'streamTurn'> }): JobKind {
   return defineJob({
     kind: ASK_BY_WEBHOOK_JOB,
     payload: Payload,
@@ -47,7 +50,7 @@ export function askByWebhookJob(deps: Base & { gateway: Pick<AgentGateway, 'stre
 }
 
 async function ask(
-  deps: Base & { gateway: Pick<AgentGateway, 'streamTurn'> },
+  deps: Base & ReachDeps & { gateway: Pick<AgentGateway, 'streamTurn'> },
   id: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -78,12 +81,14 @@ type Outcome = Pick<WebhookDeliveryRow, 'status' | 'reply' | 'error'>
 
 /** Stores the outcome and enqueues its delivery; failures are delivered too. */
 async function finish(
-  { db, clock, enqueue }: Base,
+  deps: Base & ReachDeps,
   id: string,
-  outcome: Outcome,
+  wanted: Outcome,
   figures: TurnFigures = collectTurn().figures(),
 ): Promise<void> {
+  const { db, clock, enqueue } = deps
   await write(db, (tx) => {
+    const outcome = withinLimit(deps, tx, id, wanted)
     const change = { ...outcome, answerStatus: 'queued', answeredAt: clock.now() } as const
     const [delivery] = tx.update(webhookDeliveries).set(change).where(eq(webhookDeliveries.id, id)).returning().all()
     if (!delivery) return
@@ -98,6 +103,15 @@ async function finish(
     })
     enqueue(tx, ANSWER_WEBHOOK_JOB, { id }, { key: `${ANSWER_WEBHOOK_JOB}:${id}` })
   })
+}
+
+/** Withholds an answer beyond the daily limit of messages; the receiver gets the reason. */
+function withinLimit(deps: ReachDeps, tx: Tx, id: string, outcome: Outcome): Outcome {
+  if (outcome.status !== 'answered') return outcome
+  const row = tx.select({ agentId: webhookDeliveries.agentId }).from(webhookDeliveries)
+  const delivery = row.where(eq(webhookDeliveries.id, id)).get()
+  const reached = delivery && takeLimitsIn(deps, tx, delivery.agentId, ['messages'])
+  return reached ? { status: 'failed', reply: null, error: reached.message } : outcome
 }
 
 /** Posts the answer, signed with the channel's secret; receivers recognize repetitions by `webhook-id`. */
