@@ -85,8 +85,7 @@ export async function serveAgent(
   const owners = { listChannels: () => channels?.listOwnerChannels() ?? [], log: deps.log }
   const questions = createQuestions({ ...owners, call })
   const sessions = createSessionStore(folders.sessions, deps.log)
-  const approvalWaitMs = settings.approvalWaitMs ?? settings.maxTurnMs * APPROVAL_SHARE
-  const approvals = createApprovals(call, approvalWaitMs, questions)
+  const approvals = createApprovals(call, settings.approvalWaitMs ?? settings.maxTurnMs * APPROVAL_SHARE, questions)
   const countUse = createUseCounter(call, approvals)
   const turnDeps = {
     ...settings,
@@ -99,10 +98,7 @@ export async function serveAgent(
     sessions,
     readPast: createPastReader({ ...settings, ...deps, sessions }),
     loadModel: createModelLoader(settings, {
-      ...deps,
-      memory,
-      loadSkills,
-      workspace,
+      ...{ ...deps, memory, loadSkills, workspace },
       loadToolSettings: createToolSettingsLoader(settings.platformToken, call),
       call,
       outbox,

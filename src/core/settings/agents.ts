@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { EGRESS_POLICIES } from '../egress-policy.ts'
+import { EGRESS_POLICIES } from '../agents/egress-policy.ts'
 import { ImageReference } from '../text/names.ts'
 import { VERSION } from '../version.ts'
 import { atLeastOne, destinations, egressByTemplate, flag, repositories, seconds, url } from './forms.ts'

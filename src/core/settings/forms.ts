@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
-import { EGRESS_POLICIES, type EgressPolicyName, parseDestination } from '../egress-policy.ts'
+import { EGRESS_POLICIES, type EgressPolicyName, parseDestination } from '../agents/egress-policy.ts'
 import { hasVersion, ImageReference } from '../text/names.ts'
 import { trimTrailing } from '../text/trim.ts'
 

@@ -1,4 +1,4 @@
-import { toCanonicalHost } from '../../../core/egress-policy.ts'
+import { toCanonicalHost } from '../../../core/agents/egress-policy.ts'
 
 /** A request to a forward proxy: a tunnel (`CONNECT`), or a plain request with an absolute URL. */
 export type ProxyRequest = {

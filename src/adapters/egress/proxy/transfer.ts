@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { toCanonicalHost } from '../../../core/egress-policy.ts'
+import { toCanonicalHost } from '../../../core/agents/egress-policy.ts'
 import { createBodyMeter } from './body-end.ts'
 import { readGreeting } from './client-hello.ts'
 import type { ProxyRequest } from './head.ts'

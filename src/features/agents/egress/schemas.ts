@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { EGRESS_POLICIES, formatDestination, parseDestination } from '../../../core/egress-policy.ts'
+import { EGRESS_POLICIES, formatDestination, parseDestination } from '../../../core/agents/egress-policy.ts'
 
 const MAX_ENTRIES = 200
 const MAX_ENTRY_LENGTH = 270

@@ -1,6 +1,6 @@
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { BLOCK_REASONS } from '../../../adapters/egress/proxy/forward-proxy.ts'
-import { EGRESS_POLICIES } from '../../../core/egress-policy.ts'
+import { EGRESS_POLICIES } from '../../../core/agents/egress-policy.ts'
 import { oneOf } from '../../../db/checks.ts'
 import { agents } from '../registry/tables.ts'
 

@@ -1,4 +1,4 @@
-import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { Hono, type MiddlewareHandler } from 'hono'
 import { COUNTED_KINDS, LIMIT_KINDS, type LimitKind } from '../../../core/agents/day-limits.ts'
 import { toDay } from '../../../core/clock.ts'
 import { nextLocalMidnight, toLocalDay } from '../../../core/local-day.ts'
@@ -6,20 +6,16 @@ import { toMicroUsd, toUsd } from '../../../core/money.ts'
 import { write } from '../../../db/write.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
-import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import { toRequester } from '../../agents/operations/operations.ts'
 import { findOwnerTimeZone, getAgent } from '../../agents/registry/agents.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import type { Base } from '../../base.ts'
-import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../gateway/callers.ts'
 import { countUnpricedCalls, type RunningSums } from '../usage/quota.ts'
 import { actionOf, columnOf, extraOf, findCaps, limitOf, listDayCounts } from './day-limits.ts'
-import type { ReachDeps } from './reach-limit.ts'
-import { ChangeLimitsRequest, type DayLimit, DayLimits, UsedLimits, UseLimitsRequest } from './schemas.ts'
+import { ChangeLimitsRequest, type DayLimit, DayLimits } from './schemas.ts'
 import { agentCaps } from './tables.ts'
-import { takeLimits } from './take-limits.ts'
 
 type LimitsDeps = Base & { agentSums: RunningSums }
 
@@ -54,37 +50,6 @@ export function limitsWeb(deps: LimitsDeps, owner: MiddlewareHandler<BackendEnv>
       const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
       await changeLimits(deps, c.var.principal, agent.id, c.req.valid('json'))
       return c.json(showLimits(deps, agent))
-    },
-  )
-
-  return app
-}
-
-/** The route through which an agent counts what it is about to do. */
-export function limitsBackend(
-  deps: Base & ReachDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } },
-) {
-  const app = new Hono<AgentCallerEnv>()
-  const whoAsks = (c: Context) => String(c.get('agentId'))
-
-  app.post(
-    '/v1/limits/use',
-    endpoint({
-      summary: 'Counts a message, tool call or written file',
-      tag: 'Limits',
-      responses: { 200: UsedLimits },
-      errors: ['limited'],
-    }),
-    requireAgent(deps.callers),
-    limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks),
-    validate('json', UseLimitsRequest),
-    async (c) => {
-      const reached = await takeLimits(deps, c.var.agentId, c.req.valid('json').kinds)
-      return c.json({
-        allowed: reached === null,
-        message: reached?.message ?? null,
-        approvalId: reached?.approvalId ?? null,
-      })
     },
   )
 
