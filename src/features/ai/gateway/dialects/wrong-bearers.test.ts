@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
-import { bearer, json } from '../../../../tests/harness/requests.ts'
+import { INTERNAL_KEY, testPlatform } from '../../../../../tests/harness/platform.ts'
+import { bearer, json } from '../../../../../tests/harness/requests.ts'
 
 const OPENAI = { error: { type: 'authentication_error', message: expect.any(String), code: null, param: null } }
 const ANTHROPIC = { type: 'error', error: { type: 'authentication_error', message: expect.any(String) } }
