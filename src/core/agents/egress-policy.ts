@@ -13,15 +13,15 @@ const MAX_LABEL_LENGTH = 63
 /** Characters that would change how a URL is read, or that no host name has. */
 const NOT_IN_HOST = /[\s\p{Cc}/\\@#?%:[\]<>^|"`{}]/u
 const LABEL = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$/
-const IPV6 = /^\[?([0-9a-f:]*:[0-9a-f:.]*)\]?$/i
+const IPV6_CHARACTERS = /^[0-9a-f:.]+$/i
 
 /**
  * Returns the canonical form of a host: lower case, punycode, no trailing dot, and addresses in their usual spelling,
  * whatever spelling a resolver would accept. Null for text that is no host.
  */
 export function toCanonicalHost(text: string): string | null {
-  const address = IPV6.exec(text)?.[1]
-  if (address !== undefined) return hostOf(`[${address}]`)?.slice(1, -1) ?? null
+  const address = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text
+  if (address.includes(':') && IPV6_CHARACTERS.test(address)) return hostOf(`[${address}]`)?.slice(1, -1) ?? null
   if (text.length > MAX_HOST_LENGTH + 1 || NOT_IN_HOST.test(text)) return null
   const host = hostOf(text)?.replace(/\.$/, '')
   return host && isHostName(host) ? host : null

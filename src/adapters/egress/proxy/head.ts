@@ -20,7 +20,7 @@ export class BadProxyRequest extends Error {}
 type Header = { name: string; value: string }
 
 const REQUEST_LINE = /^([A-Z]{1,20}) ([!-~]{1,8192}) (HTTP\/1\.[01])$/
-const HEADER_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const AUTHORITY = /^(\[[0-9a-fA-F:.]+\]|[^:@[\]]+):(\d{1,5})$/
 /** RFC 9110, 7.6.1: headers that concern one connection only. */
 const HOP_BY_HOP = new Set(['connection', 'proxy-connection', 'keep-alive', 'te', 'trailer', 'upgrade', 'host'])
@@ -51,8 +51,19 @@ function splitLines(text: string): string[] {
 }
 
 function parseHeader(line: string): Header {
-  const [, name = '', value = ''] = HEADER_LINE.exec(line) ?? refuse('A header is malformed')
-  return { name: name.toLowerCase(), value }
+  const colon = line.indexOf(':')
+  const name = line.slice(0, Math.max(colon, 0))
+  if (!HEADER_NAME.test(name)) refuse('A header is malformed')
+  return { name: name.toLowerCase(), value: trimBlanks(line.slice(colon + 1)) }
+}
+
+/** RFC 9110, 5.5: only spaces and tabs surround a value; `trim` would remove more. */
+function trimBlanks(text: string): string {
+  const isBlank = (index: number) => text[index] === ' ' || text[index] === '\t'
+  let [start, end] = [0, text.length]
+  while (start < end && isBlank(start)) start++
+  while (end > start && isBlank(end - 1)) end--
+  return text.slice(start, end)
 }
 
 function readTunnel(target: string, headers: readonly Header[], body: BodyFraming): { host: string; port: number } {
