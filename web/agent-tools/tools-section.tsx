@@ -2,7 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { AgentTools, ToolsRequest } from '../../src/features/conversations/agent-tools/schemas.ts'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
-import { ErrorNotice, LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { ErrorNotice, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { changeTools, toolsQuery } from './tools-api.ts'
 
@@ -53,6 +53,20 @@ function ToolFields({ agent, tools }: { agent: WebAgent; tools: AgentTools }) {
           </option>
         ))}
       </SelectField>
+      {tools.canAcceptNotIsolated && (
+        <Notice tone="warning" title="Not isolated">
+          <p>
+            Commands of this agent could read and change everything that Stead can, other agents and the encryption key
+            included.
+          </p>
+          <CheckField
+            label="Allow commands although this agent is not isolated"
+            checked={tools.acceptsNotIsolated}
+            disabled={change.isPending}
+            onChange={(event) => change.mutate(acceptNotIsolated(event.target.checked))}
+          />
+        </Notice>
+      )}
       <fieldset className="grid grid-cols-1 gap-2 sm:grid-cols-2" disabled={change.isPending}>
         <legend className="mb-2 text-sm font-medium">Individual tools</legend>
         {tools.tools.map(({ name, isOn, approval, unavailable }) => (
@@ -61,7 +75,7 @@ function ToolFields({ agent, tools }: { agent: WebAgent; tools: AgentTools }) {
             label={name}
             hint={unavailable ?? hints[approval]}
             checked={isOn}
-            disabled={unavailable !== null}
+            disabled={unavailable !== null && !(tools.canAcceptNotIsolated && tools.acceptsNotIsolated)}
             onChange={(event) => change.mutate({ switches: { [name]: event.target.checked } })}
           />
         ))}
@@ -78,4 +92,10 @@ function ToolFields({ agent, tools }: { agent: WebAgent; tools: AgentTools }) {
       />
     </>
   )
+}
+
+/** Taking the consent back turns the commands off as well. */
+function acceptNotIsolated(isAccepted: boolean): ToolsRequest {
+  if (isAccepted) return { acceptNotIsolated: true }
+  return { acceptNotIsolated: false, switches: { run_shell: false, run_python: false } }
 }

@@ -7,6 +7,7 @@ import type { ShownConfig, WebAgent } from '../../src/features/agents/registry/s
 import { Breaker, Caps } from '../../src/features/ai/breakers/schemas.ts'
 import { EgressSection } from '../agent-egress/egress-section.tsx'
 import { WorkspaceImportSection } from '../agent-memory/workspace-import.tsx'
+import { DayLimitsSection } from '../agent-tools/day-limits-section.tsx'
 import { InjectionSection } from '../agent-tools/injection-section.tsx'
 import { McpSection } from '../agent-tools/mcp-section.tsx'
 import { ToolsSection } from '../agent-tools/tools-section.tsx'
@@ -45,6 +46,7 @@ export function AgentSettingsPage() {
           <NameSection agent={agent} />
           <Configured agent={agent} />
           <LimitsSection agent={agent} />
+          <DayLimitsSection agent={agent} />
           <BodyLogging agentId={agent.id} />
           <GuardrailsSection
             guardrails={agent.guardrails}

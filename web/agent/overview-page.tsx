@@ -3,6 +3,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { MemorySection } from '../agent-memory/memory-section.tsx'
+import { PermissionsSection } from '../agent-tools/permissions-section.tsx'
 import { formatDuration } from '../cost/figures.ts'
 import { Address } from '../ui/copy-button.tsx'
 import { Moment } from '../ui/moment.tsx'
@@ -46,6 +47,7 @@ function Overview(page: AgentPageProps) {
       <Figures agentId={id} />
       <WorkSection {...page} operation={operation} event={event} />
       <HealthPanel agentId={id} />
+      <PermissionsSection agent={page.agent} />
       <MemorySection agent={page.agent} />
       <ReachSection agent={page.agent} />
       <SnapshotsPanel agent={page.agent} operation={operation} />

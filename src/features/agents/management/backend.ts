@@ -92,7 +92,7 @@ export function agentsBackend(
         url: toUrl(agent.id, addresses),
         runtimeVersion: await findAgentVersion(deps, agent),
         lastError: toShownError(status, agent),
-        isolation: toShownIsolation(agent),
+        isolation: toShownIsolation(agent, deps.runtimes),
         verified,
         verificationType,
         attestationUid,

@@ -131,7 +131,7 @@ export function agentsWeb(deps: AgentsWebDeps) {
       const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
       const paymentUndoneAt = findUndonePayment(deps.db, agent.id)?.toISOString() ?? null
       const { logBodies, guardrails } = agent
-      const isolation = toShownIsolation(agent)
+      const isolation = toShownIsolation(agent, deps.runtimes)
       const shown = { ...toWeb(agent, await findShownStatus(deps.runtimes, agent)), logBodies, guardrails, isolation }
       return c.json({ agent: shown, status: 'ok', paymentUndoneAt })
     },

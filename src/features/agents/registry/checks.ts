@@ -56,8 +56,16 @@ function requireUse({ whatsappToken, slackBotToken, slackAppToken }: OfferedToke
 
 type IsolatedRow = Pick<AgentRow, 'runtime' | 'kind' | 'isolation'>
 
-/** Returns how an agent is isolated, as of its last start. */
-export function toShownIsolation({ runtime, isolation }: Pick<AgentRow, 'runtime' | 'isolation'>): ShownIsolation {
+/** Returns how an agent is isolated, as of its last start, and whether its runtime enforces egress policies. */
+export function toShownIsolation(
+  agent: Pick<AgentRow, 'runtime' | 'isolation'>,
+  runtimes: Pick<Runtimes, 'runtimeOf'>,
+): ShownIsolation {
+  const egressEnforced = agent.runtime !== null && runtimes.runtimeOf(agent).egressGap() === null
+  return { ...readIsolation(agent), egressEnforced }
+}
+
+function readIsolation({ runtime, isolation }: Pick<AgentRow, 'runtime' | 'isolation'>): ShownIsolation {
   if (runtime === null) return { state: 'not_isolated', ...NONE, reason: 'it was not started yet' }
   if (runtime === 'docker' || runtime === 'swarm') return { state: 'isolated', ...NONE, by: 'docker' }
   if (runtime !== 'process') return { state: 'not_isolated', ...NONE, reason: 'it runs on its owner’s machine' }
@@ -71,7 +79,7 @@ const NONE = { by: null, reason: null, egressEnforced: false } as const
 export function whyUnconfined(agent: IsolatedRow): string | null {
   if (agent.kind === 'openclaw') return 'OpenClaw has tools of its own for that'
   if (agent.runtime === null) return 'its runtime is unknown until it is started'
-  const { state, reason } = toShownIsolation(agent)
+  const { state, reason } = readIsolation(agent)
   return state === 'isolated' ? null : `it is not isolated: ${reason}`
 }
 

@@ -1,0 +1,47 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInBrowser } from '../../harness/browser.ts'
+import { createAgent, signUp } from '../../harness/client.ts'
+import { startProvider } from '../../harness/doubles/provider.ts'
+import { openInstallation } from '../../harness/server.ts'
+import { withProvider } from '../../integration/journeys/main-job.ts'
+
+const LIMIT_MS = 600_000
+const PHONE = { width: 360, height: 740 }
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+test.skipIf(!hasBrowser())(
+  'an owner sees what an agent may do, limits its messages, and allows commands without isolation',
+  async () => {
+    await using provider = await startProvider()
+    const environment = { ...withProvider(provider), AGENT_ISOLATION: 'off' }
+    await using installation = await openInstallation({ environment })
+    const { web } = (await installation.start()).urls
+    const owner = await signUp(web)
+    const agentId = await createAgent(owner, { model: 'openai/gpt-4o-mini' })
+    await using browser = await openBrowser(web)
+    const { page, complaints } = browser
+    await signInBrowser(page, web, owner.email)
+
+    await page.goto(`${web}/agents/${agentId}/settings`)
+    await page.getByLabel('Messages sent per day').fill('5')
+    await page.getByLabel('At the limit').first().selectOption({ label: 'Pause until midnight' })
+    await page.getByRole('button', { name: 'Save activity limits' }).click()
+    const shell = page.getByLabel('run_shell')
+    expect(await shell.isDisabled()).toBe(true)
+    await page.getByLabel('Allow commands although this agent is not isolated').click()
+    await page.getByRole('checkbox', { name: 'run_shell', disabled: false }).click()
+    await page.getByRole('checkbox', { name: 'run_shell', checked: true }).waitFor()
+
+    await resizePage(page, PHONE)
+    await page.goto(`${web}/agents/${agentId}/overview`)
+    await page.getByText('The operating system does not separate this agent').waitFor()
+    await page.getByText('0, of 5, then pauses until midnight').waitFor()
+    await page.getByText('Every public host, not enforced').waitFor()
+    await page.getByText('Change', { exact: false }).filter({ hasText: 'without asking' }).click()
+    await page.getByText('Runs commands; asks you before every command').waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
+    expect(complaints).toEqual([])
+  },
+  LIMIT_MS,
+)

@@ -1,0 +1,95 @@
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { z } from 'zod'
+import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import { DayLimits } from '../../src/features/ai/breakers/schemas.ts'
+import { agentQuery } from '../agents/agents-api.ts'
+import { queryClient, refresh } from '../api/query-client.ts'
+import { api, inPath, request } from '../api/request.ts'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { Form, useForm } from '../ui/form.tsx'
+import { Loaded, Notice, Skeleton } from '../ui/notice.tsx'
+import { Section } from '../ui/panel.tsx'
+
+const COUNTS = [
+  { kind: 'messages', label: 'Messages sent per day' },
+  { kind: 'toolCalls', label: 'Tool calls per day' },
+  { kind: 'files', label: 'Files written per day' },
+] as const
+
+const Limit = z
+  .string()
+  .trim()
+  .regex(/^\d{0,9}$/, 'Enter a whole number, or nothing for no limit')
+  .transform((text) => (text === '' ? null : Number(text)))
+const Action = z.enum(['ask', 'pause', 'stop'])
+const LimitsForm = z
+  .object({
+    messages: Limit,
+    messagesAction: Action,
+    toolCalls: Limit,
+    toolCallsAction: Action,
+    files: Limit,
+    filesAction: Action,
+  })
+  .transform((form) => ({
+    messages: { limit: form.messages, action: form.messagesAction },
+    toolCalls: { limit: form.toolCalls, action: form.toolCallsAction },
+    files: { limit: form.files, action: form.filesAction },
+  }))
+
+function limitsQuery(agentId: string) {
+  return queryOptions({
+    queryKey: [...agentQuery(agentId).queryKey, 'limits'],
+    queryFn: ({ signal }) =>
+      request(DayLimits, api.GET('/api/agents/{id}/limits', { ...inPath({ id: agentId }), signal })),
+  })
+}
+
+/** Limits of what an agent does in a day; model usage has a section of its own. */
+export function DayLimitsSection({ agent }: { agent: WebAgent }) {
+  const query = useQuery(limitsQuery(agent.id))
+  return (
+    <Section
+      title="Activity limits"
+      lead={`What ${agent.name} may do in a day of your time zone, and what happens at the limit.`}
+    >
+      <Loaded query={query} what="activity limits" placeholder={<Skeleton className="h-40" />}>
+        {(limits) => <LimitFields key={JSON.stringify(limits.limits)} limits={limits} />}
+      </Loaded>
+    </Section>
+  )
+}
+
+function LimitFields({ limits: { agentId, limits } }: { limits: DayLimits }) {
+  const form = useForm(LimitsForm, async (body) => {
+    const changed = await request(DayLimits, api.PUT('/api/agents/{id}/limits', { ...inPath({ id: agentId }), body }))
+    queryClient.setQueryData(limitsQuery(agentId).queryKey, changed)
+    await refresh({ queryKey: [...agentQuery(agentId).queryKey, 'leash'] })
+  })
+  return (
+    <Form form={form} verb="Save activity limits">
+      {!limits.messages.enforced && (
+        <Notice tone="warning" title="Not enforced">
+          OpenClaw does not report what it does.
+        </Notice>
+      )}
+      {COUNTS.map(({ kind, label }) => (
+        <div key={kind} className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+          <TextField
+            label={label}
+            name={kind}
+            inputMode="numeric"
+            placeholder="No limit"
+            defaultValue={limits[kind].limit ?? ''}
+            hint={`${limits[kind].used.toLocaleString('en')} today`}
+          />
+          <SelectField label="At the limit" name={`${kind}Action`} defaultValue={limits[kind].action}>
+            <option value="ask">Ask me</option>
+            <option value="pause">Pause until midnight</option>
+            <option value="stop">Stop the agent</option>
+          </SelectField>
+        </div>
+      ))}
+    </Form>
+  )
+}
