@@ -74,7 +74,7 @@ function LimitFields({ limits: { agentId, limits } }: { limits: DayLimits }) {
         </Notice>
       )}
       {COUNTS.map(({ kind, label }) => (
-        <div key={kind} className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+        <div key={kind} className="grid grid-cols-1 items-start gap-4 sm:grid-cols-2">
           <TextField
             label={label}
             name={kind}

@@ -89,8 +89,8 @@ function listUses({ limits }: DayLimits): { name: string; text: string }[] {
   return (Object.keys(KINDS) as (keyof typeof KINDS)[]).map((kind) => {
     const { used, limit, extra, action } = limits[kind]
     const shown = (amount: number) => (kind === 'usd' ? formatCost(amount) : amount.toLocaleString('en'))
-    const most = limit === null ? 'no limit' : `of ${shown(limit + extra)}, ${ACTIONS[action]}`
-    return { name: `${KINDS[kind]} today`, text: `${shown(used)}, ${most}` }
+    const most = limit === null ? ', no limit' : ` of ${shown(limit + extra)}, ${ACTIONS[action]}`
+    return { name: `${KINDS[kind]} today`, text: `${shown(used)}${most}` }
   })
 }
 

@@ -1,15 +1,12 @@
 import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { z } from 'zod'
 import type { ShownConfig, WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { Breaker, Caps } from '../../src/features/ai/breakers/schemas.ts'
-import { EgressSection } from '../agent-egress/egress-section.tsx'
 import { WorkspaceImportSection } from '../agent-memory/workspace-import.tsx'
 import { DayLimitsSection } from '../agent-tools/day-limits-section.tsx'
-import { InjectionSection } from '../agent-tools/injection-section.tsx'
-import { McpSection } from '../agent-tools/mcp-section.tsx'
 import { ToolsSection } from '../agent-tools/tools-section.tsx'
 import { DeleteDialog } from '../agents/agent-menu.tsx'
 import { agentQuery } from '../agents/agents-api.ts'
@@ -34,6 +31,14 @@ import { ModelSection, NameSection, ProviderSection } from './model-sections.tsx
 import { TokenSection } from './token-section.tsx'
 import { VerificationSection } from './verification-section.tsx'
 
+const EgressSection = lazy(async () => ({
+  default: (await import('../agent-egress/egress-section.tsx')).EgressSection,
+}))
+const McpSection = lazy(async () => ({ default: (await import('../agent-tools/mcp-section.tsx')).McpSection }))
+const InjectionSection = lazy(async () => ({
+  default: (await import('../agent-tools/injection-section.tsx')).InjectionSection,
+}))
+
 const route = getRouteApi('/signed-in/agents/$agentId/settings')
 
 /** Page `/agents/$agentId/settings`. */
@@ -55,10 +60,14 @@ export function AgentSettingsPage() {
               await refresh(agentQuery(agent.id))
             }}
           />
-          <EgressSection agent={agent} />
+          <Suspense fallback={<Skeleton className="h-80" />}>
+            <EgressSection agent={agent} />
+          </Suspense>
           <ToolsSection agent={agent} />
-          <McpSection agent={agent} />
-          <InjectionSection agent={agent} />
+          <Suspense fallback={<Skeleton className="h-80" />}>
+            <McpSection agent={agent} />
+            <InjectionSection agent={agent} />
+          </Suspense>
           <WorkspaceImportSection agent={agent} />
           <TokenSection agent={agent} />
           <VerificationSection agent={agent} />

@@ -36,7 +36,7 @@ test.skipIf(!hasBrowser())(
     await resizePage(page, PHONE)
     await page.goto(`${web}/agents/${agentId}/overview`)
     await page.getByText('The operating system does not separate this agent').waitFor()
-    await page.getByText('0, of 5, then pauses until midnight').waitFor()
+    await page.getByText('0 of 5, then pauses until midnight').waitFor()
     await page.getByText('Every public host, not enforced').waitFor()
     await page.getByText('Change', { exact: false }).filter({ hasText: 'without asking' }).click()
     await page.getByText('Runs commands; asks you before every command').waitFor()

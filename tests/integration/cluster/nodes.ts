@@ -225,6 +225,11 @@ export function checksums(node: TestNode): Record<string, string> {
   )
 }
 
+/** Waits until all shared tables are equal; a job of the leader may write between two reads. */
+export async function untilSameRows(one: TestNode, other: TestNode): Promise<void> {
+  await until('equal tables', () => Bun.deepEquals(checksums(one), checksums(other)))
+}
+
 function readAll({ dataDir }: TestNode, query: string): unknown[][] {
   const sqlite = new Database(join(dataDir, 'stead.db'), { readonly: true })
   try {

@@ -109,11 +109,12 @@ test(
 )
 
 test(
-  '/api/agents/:id/injection-tests: 404 for a stranger, 409 while one runs and for a stopped agent',
+  '/api/agents/:id/injection-tests, /api/agents/:id/injection-tests/:testId: 404 for a stranger, 409 while one runs and for a stopped agent',
   async () => {
     await using it = await open()
     const { id } = await it.start()
     expect((await it.asOwner(it.path, 'POST')).status).toBe(409)
+    expect((await it.asOwner(`${it.path}/${id}`)).status).toBe(200)
     expect((await it.asStranger(it.path)).status).toBe(404)
     expect((await it.asStranger(it.path, 'POST')).status).toBe(404)
     expect((await it.asStranger(`${it.path}/${id}`)).status).toBe(404)

@@ -6,6 +6,7 @@ import { type MetadataFault, startProtectedMcp } from '../../../../tests/harness
 import { SESSION_COOKIE } from '../../../http/sessions/cookie.ts'
 import { notices } from '../../accounts/notifications/tables.ts'
 import { openAuthorization } from './authorizations.ts'
+import { McpDirectory } from './schemas.ts'
 import { mcpAuthorizationAttempts, mcpAuthorizations } from './tables.ts'
 
 const CALLBACK = 'http://localhost:3000/api/mcp/callback'
@@ -54,6 +55,16 @@ async function open(options: { tokenSeconds?: number } = {}) {
     [Symbol.asyncDispose]: () => mcp[Symbol.asyncDispose](),
   }
 }
+
+test('GET /api/mcp/directory: 200 with HTTPS addresses for a signed-in user, 401 without a session', async () => {
+  const { asOwner } = await agentOwner()
+  const response = await asOwner('/api/mcp/directory')
+  expect(response.status).toBe(200)
+  const { servers } = McpDirectory.parse(await response.json())
+  expect(servers.length).toBeGreaterThan(5)
+  expect(servers.filter(({ url }) => !url.startsWith('https://'))).toEqual([])
+  expect((await asOwner('/api/mcp/directory', 'GET', undefined, {})).status).toBe(401)
+})
 
 test('GET /api/mcp/callback: connects the agent with a registered client, PKCE, resource and sealed tokens; disconnecting revokes', async () => {
   await using it = await open()

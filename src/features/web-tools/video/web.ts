@@ -60,7 +60,7 @@ export function videoWeb(
     endpoint({
       summary: 'Returns a video',
       tag: 'Media',
-      responses: { 200: 'video/mp4', 202: PendingVideo },
+      responses: { 200: 'video/mp4', 202: PendingVideo, 206: 'video/mp4' },
       errors: ['not_found', 'upstream_failed'],
     }),
     signedIn,
