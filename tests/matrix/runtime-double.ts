@@ -67,7 +67,9 @@ export function startRuntimeDouble() {
     stop: end,
     kill: end,
     remove: end,
-    snapshot: async () => {},
+    snapshot: async (_id, file) => {
+      await Bun.write(file, 'the files of an agent')
+    },
     inspect: async (id) => toInspection(id, placed.get(id)),
     logs: async () => [],
     stats: async () => STATS,

@@ -212,7 +212,7 @@ test('POST /v1/messages: a translated stream has Anthropic’s events in Anthrop
   // Stead counts what the provider reports only at the end.
   const usage = events[0]?.data.message.usage
   expect(usage).toMatchObject({ cache_read_input_tokens: 0, output_tokens: 0 })
-  expect(usage.input_tokens).toBeWithin(20, 200)
+  expect(usage.input_tokens).toBeWithin(20, 500)
   expect(events.at(-2)?.data).toEqual({
     type: 'message_delta',
     delta: { stop_reason: 'tool_use', stop_sequence: null },
