@@ -206,10 +206,11 @@ function toBackups(env: Settings) {
 /** @throws StartupError as `toS3`. */
 function toObjects(env: Settings): ObjectsPlace {
   const { OBJECTS_URL } = env
-  if (!OBJECTS_URL.startsWith('s3://')) return { folder: OBJECTS_URL }
+  const folder = OBJECTS_URL.replace(/^file:/, '')
+  if (!OBJECTS_URL.startsWith('s3://')) return { folder }
   const s3 = toS3(env)
   // With the address of a bucket, missing credentials throw.
-  return s3 ? { address: OBJECTS_URL, s3 } : { folder: OBJECTS_URL }
+  return s3 ? { address: OBJECTS_URL, s3 } : { folder }
 }
 
 /** @throws StartupError when `BACKUP_TO` or `OBJECTS_URL` is a bucket and the credentials are missing. */

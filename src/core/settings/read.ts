@@ -34,7 +34,7 @@ export function readSettings(environment: Record<string, string | undefined>) {
   if (!parsed.success) throw new StartupError(describeFirstIssue(parsed.error, given))
   const env = parsed.data
   const DATA_DIR = resolve(env.DATA_DIR)
-  const OBJECTS_URL = toPlace(env.OBJECTS_URL?.replace(/^file:(\/\/)?/, '').replace(/\/$/, '') ?? DATA_DIR)
+  const objects = toPlace(env.OBJECTS_URL?.replace(/^file:(\/\/)?/, '').replace(/\/$/, '') ?? DATA_DIR)
   const DEPLOYMENT_MODE = env.DEPLOYMENT_MODE ?? (env.INTERNAL_API_KEY ? 'cloud' : 'home')
   return {
     ...env,
@@ -47,8 +47,8 @@ export function readSettings(environment: Record<string, string | undefined>) {
     ...(env.LOG_FILE !== undefined && { LOG_FILE: resolve(env.LOG_FILE) }),
     ...(env.PLANS_FILE !== undefined && { PLANS_FILE: resolve(env.PLANS_FILE) }),
     BROWSE_ROOT: env.BROWSE_ROOT ? resolve(env.BROWSE_ROOT) : join(DATA_DIR, 'workspace'),
-    OBJECTS_URL,
-    BACKUP_TO: toPlace(env.BACKUP_TO ?? `${OBJECTS_URL}/backups`),
+    OBJECTS_URL: objects.startsWith('s3://') ? objects : `file:${objects}`,
+    BACKUP_TO: toPlace(env.BACKUP_TO ?? `${objects}/backups`),
     RISC_ISSUER: env.RISC_ISSUER ?? env.IDP_B_ISSUER,
   }
 }

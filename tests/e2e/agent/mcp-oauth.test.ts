@@ -18,7 +18,11 @@ test.skipIf(!hasBrowser())(
     await using provider = await startProvider()
     await using mcp = await startProtectedMcp('http://unused.example/')
     provider.answerWith(() => ({ text: 'It is done.' }))
-    const environment = { ...withProvider(provider), SUMMARIZER_ALLOW_PRIVATE: 'true' }
+    const environment = {
+      ...withProvider(provider),
+      SUMMARIZER_ALLOW_PRIVATE: 'true',
+      EGRESS_PRIVATE_HOSTS: '127.0.0.1:*, localhost:*',
+    }
     await using installation = await openInstallation({ environment })
     const { web } = (await installation.start()).urls
     const owner = await signUp(web)

@@ -94,7 +94,7 @@ test('a bucket that refuses or is full throws the words of its server, and keeps
   expect(await read(objects, 'states/a')).toBe('former')
   expect(leftovers()).toEqual(before)
   await s3[Symbol.asyncDispose]()
-}, 60_000)
+}, 300_000)
 
 test('a bucket whose connection breaks throws, and a large object survives a refused part', async () => {
   const { s3, objects } = await openBucket()
@@ -109,4 +109,4 @@ test('a bucket whose connection breaks throws, and a large object survives a ref
   s3.setFault(() => 'reset')
   await expect(put(objects, 'videos/other', 'x')).rejects.toMatchObject({ kind: 'unavailable' })
   await s3[Symbol.asyncDispose]()
-}, 60_000)
+}, 300_000)

@@ -46,7 +46,7 @@ async function untilRepaired({ watchdog, template }: Awaited<ReturnType<typeof o
       const isBack = now.events.some(({ kind, rung }) => kind === 'repaired' && rung === 'configuration')
       return isBack && now.state === 'running' && (await template()) === 'works' ? now : null
     },
-    120_000,
+    300_000,
   )
 }
 
@@ -81,7 +81,7 @@ test('an agent that nothing helps is stopped with exit code, output and the last
       const now = await agent.watchdog()
       return now.state === 'crash_loop' ? now : null
     },
-    120_000,
+    300_000,
   )
   const [end] = failed.events.filter(({ kind }) => kind === 'crash_loop')
   expect(end?.logTail).toContain('cannot read the template')

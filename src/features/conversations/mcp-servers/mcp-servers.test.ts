@@ -253,7 +253,7 @@ test('POST /api/agents/:id/mcp-servers: 400 for a command without confinement, a
   await runIn('process')
   const refused = await add({ command: 'npx', args: ['-y', 'server'] })
   expect([refused.status, refused.body.code]).toEqual([400, 'NOT_CONFINED'])
-  expect(refused.body.error).toContain('this agent runs as a plain process')
+  expect(refused.body.error).toContain('it is not isolated')
   await runIn('docker')
   for (const bad of [
     { command: 'npx', url: 'https://mcp.example/' },

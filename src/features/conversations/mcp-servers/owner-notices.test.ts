@@ -34,4 +34,4 @@ test('the agent writes to its owner once when an MCP server needs a new sign-in'
   } finally {
     telegram.stop()
   }
-}, 30_000)
+}, 300_000)
