@@ -23,7 +23,7 @@ export function createEgressProxyListener({ dataDir, log, getRules }: Deps) {
 
   const open = async (host: string): Promise<string> => {
     const known = readPorts(file)[host]
-    const port = await listenOnFirst(proxy, host, [...(known === undefined ? [] : [known]), 0])
+    const port = await listenOnFirst(proxy, host, known)
     writePort(file, host, port)
     return `http://${host}:${port}`
   }
@@ -40,17 +40,20 @@ export function createEgressProxyListener({ dataDir, log, getRules }: Deps) {
   }
 }
 
+/** The address that agents use may belong to a router; the proxy then listens on all addresses, as it asks for a password. */
 async function listenOnFirst(
   proxy: Pick<ReturnType<typeof createForwardProxy>, 'listen'>,
   host: string,
-  ports: readonly number[],
+  known = 0,
 ): Promise<number> {
   let cause: unknown
-  for (const port of ports) {
-    try {
-      return await proxy.listen(host, port)
-    } catch (error) {
-      cause = error
+  for (const address of [host, '0.0.0.0']) {
+    for (const port of new Set([known, 0])) {
+      try {
+        return await proxy.listen(address, port)
+      } catch (error) {
+        cause = error
+      }
     }
   }
   throw new AppError('internal', 'Agents have no way to reach the egress proxy', {}, { cause })
