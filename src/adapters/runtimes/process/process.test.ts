@@ -422,6 +422,18 @@ describe('ends', () => {
     expect(await runtime.logs(spec.id, { tail: 1 })).toEqual(['not now'])
   })
 
+  test('stop ends an agent that has just been started, long before its grace period ends', async () => {
+    const runtime = await createRuntime(newDir(), { timing: { stopMs: 60_000 } })
+    const startedAt = performance.now()
+    for (let round = 0; round < 5; round++) {
+      const spec = await makeSpec()
+      await runtime.deploy(spec)
+      await Bun.sleep(round * 10)
+      await runtime.stop(spec.id)
+    }
+    expect(performance.now() - startedAt).toBeLessThan(50_000)
+  }, 300_000)
+
   test('renew applies a changed environment at once and ignores an equal spec', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, { timing: { backoffMs: () => 600_000 } })

@@ -111,8 +111,7 @@ export async function endProcesses(
 ): Promise<void> {
   if (identity && (await isAlive(table, identity))) {
     const hasEnded = async () => !(await isAlive(table, identity))
-    const family = await table.listFamily(identity.pid)
-    const sandbox = family.find((row) => row.isFirstInSandbox)
+    const sandbox = await findSandbox(table, identity)
     if (graceMs > 0) signal(-(sandbox ?? identity).pid, 'SIGTERM')
     if (!(await waitUntil(hasEnded, graceMs))) {
       if (sandbox) signal(sandbox.pid, 'SIGKILL')
@@ -121,6 +120,23 @@ export async function endProcesses(
     }
   }
   await killLeftovers(table, folder, identity)
+}
+
+/** Time in which a new sandbox starts its program. */
+const SANDBOX_START_MS = 2000
+
+/**
+ * Returns the first process of the agent's sandbox, which ignores SIGTERM, as soon as its group contains the program that
+ * does not. Undefined for an agent without a sandbox.
+ */
+async function findSandbox(table: ProcessTable, { pid }: ProcessIdentity): Promise<ProcessRow | undefined> {
+  let sandbox: ProcessRow | undefined
+  await waitUntil(async () => {
+    const family = await table.listFamily(pid)
+    sandbox = family.find((row) => row.isFirstInSandbox)
+    return !sandbox || family.some((row) => row.groupId === sandbox?.pid && row.pid !== sandbox.pid)
+  }, SANDBOX_START_MS)
+  return sandbox
 }
 
 /** Time for the kernel to end a killed process. */
