@@ -95,7 +95,7 @@ describe.skipIf(found === null)('agents in containers', () => {
       expect(last?.logTail).toContain('cannot run')
       const [after] = await listContainers(docker, await readInstance(installation))
       expect(after?.Labels[LABELS.image]).toBe(images.better)
-      const port = after?.Ports[0]?.PublicPort
+      const port = after?.Labels[LABELS.port]
       expect(await (await fetch(`http://127.0.0.1:${port}/data/kept`)).text()).toBe('kept\n')
       expect((await fetch(`http://127.0.0.1:${port}/data/spoilt`)).status).toBe(404)
 
@@ -211,9 +211,7 @@ function listContainers(docker: Docker, instance: string) {
 /** Each row has one running container, and there is no other. */
 async function describeDifference(docker: Docker, instance: string, rows: AgentPlace[]): Promise<string> {
   const containers = await listContainers(docker, instance)
-  const places = containers.map(
-    ({ Labels, State, Ports }) => `${Labels[LABELS.agent]} ${State} ${Ports[0]?.PublicPort}`,
-  )
+  const places = containers.map(({ Labels, State }) => `${Labels[LABELS.agent]} ${State} ${Labels[LABELS.port]}`)
   const wanted = rows.map(({ id, status, port }) => `${id} ${status} ${port}`)
   const difference = [...new Set([...places, ...wanted])].filter(
     (place) => places.filter((one) => one === place).length !== 1 || !wanted.includes(place),

@@ -34,8 +34,8 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
   const say = async (message: string) => (await read(SentMessage, ada.post('/api/chat', { agentId, message }))).reply
   const endpoint = async () => {
     const { token } = await read(z.object({ token: z.string() }), ada.get(`/api/agents/${agentId}/token`))
-    const inspection = (await containers())[0]?.Ports.find(({ PublicPort }) => PublicPort)
-    return { baseUrl: `http://127.0.0.1:${inspection?.PublicPort}`, gatewayToken: token, kind: 'openclaw' } as const
+    const port = (await containers())[0]?.Labels['stead.port']
+    return { baseUrl: `http://127.0.0.1:${port}`, gatewayToken: token, kind: 'openclaw' } as const
   }
   const sessionKey = async () => {
     const { user } = await read(z.object({ user: z.object({ id: z.string() }) }), ada.get('/api/auth/session'))
