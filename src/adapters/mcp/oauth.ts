@@ -1,32 +1,17 @@
-import { isIP } from 'node:net'
 import { z } from 'zod'
 import { AppError, errorMessage } from '../../core/errors.ts'
-import { VERSION } from '../../core/version.ts'
-import { isAllowedAddress } from '../egress/addresses.ts'
 import type { Egress } from '../egress/egress.ts'
 import { fetchOver } from '../egress/fetch.ts'
+import {
+  discoverProtection,
+  issuerMismatch,
+  loadSdk,
+  MAX_SCOPE_CHARACTERS,
+  type McpIssuer,
+  type McpProtection,
+} from './oauth-discovery.ts'
 
 const LIMITS = { timeoutMs: 10_000, maxBytes: 256 * 1024 }
-const PKCE_METHOD = 'S256'
-const MAX_SCOPE_CHARACTERS = 4000
-const Names = z.array(z.string().max(200)).max(500)
-const Endpoint = z.url().max(2048)
-
-/** The metadata of an authorization server that is used and stored (RFC 8414). */
-const McpIssuer = z.object({
-  issuer: z.string().max(2048),
-  authorization_endpoint: Endpoint,
-  token_endpoint: Endpoint,
-  registration_endpoint: Endpoint.optional(),
-  revocation_endpoint: Endpoint.optional(),
-  response_types_supported: Names,
-  code_challenge_methods_supported: Names.optional(),
-  token_endpoint_auth_methods_supported: Names.optional(),
-  revocation_endpoint_auth_methods_supported: Names.optional(),
-  scopes_supported: Names.optional().catch(undefined),
-  authorization_response_iss_parameter_supported: z.boolean().optional().catch(undefined),
-})
-export type McpIssuer = z.infer<typeof McpIssuer>
 
 /**
  * Credentials of the client at the authorization server. `registered_scope` is set for a client that Stead registered:
@@ -47,9 +32,6 @@ export type McpTokens = {
   /** Null when the authorization server granted what was requested. */
   scope: string | null
 }
-
-/** The authorization server of an MCP server, the resource to request and the scopes that the server names. */
-export type McpProtection = { issuer: McpIssuer; resource: string; scope: string | null }
 
 /** The fixed part of a token request. */
 type Grant = { issuer: McpIssuer; resource: string; client: McpClientId }
@@ -81,7 +63,7 @@ export type McpOauth = {
 export function createMcpOauth(egress: Egress, { allowPrivate }: { allowPrivate: boolean }): McpOauth {
   const fetch = fetchOver(egress, LIMITS)
   return {
-    discover: (serverUrl) => orUpstreamFailed(discover(fetch, serverUrl, allowPrivate)),
+    discover: (serverUrl) => orUpstreamFailed(discoverProtection(fetch, serverUrl, allowPrivate)),
     register: (issuer, client) => orUpstreamFailed(register(fetch, issuer, client)),
     async start({ issuer, resource, client }, { redirectUri, state, scope }) {
       const { startAuthorization } = await loadSdk()
@@ -126,92 +108,6 @@ export function createMcpOauth(egress: Egress, { allowPrivate }: { allowPrivate:
     renew: (grant, refreshToken) => orUpstreamFailed(renew(fetch, grant, refreshToken)),
     revoke: (grant, token) => orUpstreamFailed(revoke(fetch, grant, token)),
   }
-}
-
-/** Loads the SDK on first use because most installations have no MCP server. */
-function loadSdk() {
-  return import('@modelcontextprotocol/client')
-}
-
-async function discover(fetch: typeof globalThis.fetch, serverUrl: string, allowPrivate: boolean) {
-  const { discoverOAuthServerInfo, extractWWWAuthenticateParams, resourceUrlFromServerUrl, selectResourceURL } =
-    await loadSdk()
-  const { IssuerMismatchError } = await loadSdk()
-  const challenge = extractWWWAuthenticateParams(await probe(fetch, serverUrl))
-  const found = await discoverOAuthServerInfo(serverUrl, {
-    fetchFn: fetch,
-    ...(challenge.resourceMetadataUrl && { resourceMetadataUrl: challenge.resourceMetadataUrl }),
-  }).catch((cause: unknown) => {
-    throw cause instanceof IssuerMismatchError ? issuerMismatch(cause) : cause
-  })
-  const { authorizationServerMetadata: metadata, resourceMetadata } = found
-  if (!metadata) {
-    const message = 'The MCP server names no authorization server'
-    throw new AppError('upstream_failed', message, { code: 'NO_AUTHORIZATION_SERVER' })
-  }
-  const issuer = McpIssuer.parse(metadata)
-  requireSafeEndpoints(issuer, allowPrivate)
-  if (!issuer.code_challenge_methods_supported?.includes(PKCE_METHOD)) {
-    const message = 'The authorization server does not support PKCE with S256'
-    throw new AppError('upstream_failed', message, { code: 'PKCE_UNSUPPORTED' })
-  }
-  const named = challenge.scope ?? resourceMetadata?.scopes_supported?.join(' ')
-  // The SDK refuses metadata of another resource.
-  await selectResourceURL(serverUrl, NO_PROVIDER, resourceMetadata)
-  const resource = resourceMetadata?.resource ?? resourceUrlFromServerUrl(serverUrl).href
-  return { issuer, resource, scope: toScope(named, issuer) }
-}
-
-/** `selectResourceURL` reads only `validateResourceURL` of its provider. */
-const NO_PROVIDER = {
-  redirectUrl: undefined,
-  clientMetadata: { redirect_uris: [] },
-  clientInformation: () => undefined,
-  tokens: () => undefined,
-  saveTokens: () => undefined,
-  redirectToAuthorization: () => undefined,
-  saveCodeVerifier: () => undefined,
-  codeVerifier: () => '',
-}
-
-/** Sends a request without a token: the answer names the metadata and the scopes (RFC 9728, 5.1). */
-function probe(fetch: typeof globalThis.fetch, serverUrl: string): Promise<Response> {
-  const clientInfo = { name: 'stead', version: VERSION }
-  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
-  return fetch(serverUrl, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
-  })
-}
-
-/** Requests a refresh token where the authorization server has a scope for it. */
-function toScope(named: string | undefined, { scopes_supported: supported = [] }: McpIssuer): string | null {
-  const scopes = (named ?? '').split(/\s+/).filter(Boolean)
-  if (scopes.length === 0) return null
-  const all = supported.includes('offline_access') ? [...new Set([...scopes, 'offline_access'])] : scopes
-  return all.join(' ').slice(0, MAX_SCOPE_CHARACTERS)
-}
-
-/**
- * Requires https and no private address. The egress client checks the addresses that names resolve to, but the
- * browser opens the authorization endpoint.
- */
-function requireSafeEndpoints(issuer: McpIssuer, allowPrivate: boolean): void {
-  const { authorization_endpoint, token_endpoint, registration_endpoint, revocation_endpoint } = issuer
-  for (const endpoint of [authorization_endpoint, token_endpoint, registration_endpoint, revocation_endpoint]) {
-    if (endpoint !== undefined && !isSafeEndpoint(new URL(endpoint), allowPrivate)) {
-      const message = 'The authorization server names an endpoint without https or with a private address'
-      throw new AppError('upstream_failed', message, { code: 'UNSAFE_ENDPOINT' })
-    }
-  }
-}
-
-function isSafeEndpoint({ protocol, hostname, username }: URL, allowPrivate: boolean): boolean {
-  const name = hostname.replace(/^\[|\]$/g, '')
-  if (username !== '' || (isIP(name) !== 0 && !isAllowedAddress(name, allowPrivate))) return false
-  const isLocal = name === 'localhost' || name.endsWith('.localhost')
-  return protocol === 'https:' ? allowPrivate || !isLocal : protocol === 'http:' && allowPrivate
 }
 
 async function register(
@@ -308,11 +204,6 @@ async function revoke(
   const response = await fetch(endpoint, { method: 'POST', headers, body: body.toString() })
   if (!response.ok) throw new Error(`The revocation endpoint answered ${response.status}`)
   return true
-}
-
-function issuerMismatch(cause: unknown): AppError {
-  const message = 'The answer does not come from the authorization server that the MCP server names'
-  return new AppError('upstream_failed', message, { code: 'ISSUER_MISMATCH' }, { cause })
 }
 
 /** Errors of the SDK may quote the server, so only those of ours are shown. */
