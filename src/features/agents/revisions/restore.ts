@@ -134,7 +134,7 @@ async function restoreInstructions(
   await gateway.writeInstructions(endpoint, instructions)
 }
 
-/** // What was unknown when the revision was recorded stays as it is. */
+/** Keeps the present instructions and image where the revision does not record them. */
 function withoutUnknown(restored: Configuration, present: Configuration): Configuration {
   return {
     ...restored,
