@@ -48,7 +48,7 @@ export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Pro
       ...settings.secrets,
       GATEWAY_TOKEN: gatewayToken,
       PLATFORM_TOKEN: accessToken,
-      EGRESS_TOKEN: toEgressToken(deps.sealer, agent.accessTokenHash),
+      EGRESS_TOKEN: toEgressToken(gatewayToken),
     },
     limits: { memoryBytes: memoryGigabytes * GIGABYTE, cpus, processes: MAX_PROCESSES },
   }

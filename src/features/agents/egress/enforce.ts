@@ -9,7 +9,7 @@ import { AGENT_TOKEN_PREFIX } from '../../../core/ids.ts'
 import { isSameSecret, type Sealer, sha256 } from '../../../core/secrets.ts'
 import { users } from '../../accounts/users/tables.ts'
 import type { Base } from '../../base.ts'
-import { findAgentRow } from '../registry/agents.ts'
+import { findAgentRow, openTokens } from '../registry/agents.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { type BlockRecorder, createBlockRecorder } from './blocks.ts'
 import { type EgressSettings, judgeDestination, readEgress } from './policy.ts'
@@ -31,12 +31,11 @@ export type EgressEnforcement = {
 const TOKEN_PREFIX = 'egr_'
 
 /**
- * Returns the password of an agent for the proxy. It opens nothing else, so programs of the agent may know it.
- * `tokenHash` is that of the agent's platform token, with which it changes.
+ * Returns the password of an agent for the proxy. It opens nothing else, so programs of the agent may know it. It is
+ * derived from the gateway token, because it must stay the same when the encryption key is replaced.
  */
-export function toEgressToken(sealer: Pick<Sealer, 'deriveKey'>, tokenHash: string): string {
-  const digest = createHmac('sha256', sealer.deriveKey('egress')).update(tokenHash).digest('base64url')
-  return `${TOKEN_PREFIX}${digest}`
+export function toEgressToken(gatewayToken: string): string {
+  return `${TOKEN_PREFIX}${createHmac('sha256', gatewayToken).update('egress').digest('base64url')}`
 }
 
 type EnforcementDeps = Pick<Base, 'db' | 'clock' | 'log' | 'sealer'> & {
@@ -117,10 +116,14 @@ function findAgentByCredentials(
 ): string | null {
   const agent = findAgentRow(db, user)
   if (!agent || isOwnerDisabled(db, agent)) return null
-  const isPlatformToken = password.startsWith(AGENT_TOKEN_PREFIX)
-  const given = isPlatformToken ? sha256(password) : password
-  const accepted = hashesOf(agent).map((hash) => (isPlatformToken ? hash : toEgressToken(sealer, hash)))
-  return accepted.some((one) => isSameSecret(given, one)) ? agent.id : null
+  return isTokenOf({ sealer, agent }, password) ? agent.id : null
+}
+
+function isTokenOf({ sealer, agent }: { sealer: Sealer; agent: AgentRow }, password: string): boolean {
+  if (!password.startsWith(AGENT_TOKEN_PREFIX)) {
+    return isSameSecret(password, toEgressToken(openTokens(sealer, agent).gatewayToken))
+  }
+  return hashesOf(agent).some((hash) => isSameSecret(sha256(password), hash))
 }
 
 function isOwnerDisabled(db: Base['db'], { ownerId }: AgentRow): boolean {
