@@ -82,6 +82,7 @@ export const BROUGHT: readonly BroughtTable[] = [
   { table: 'agent_mcp_servers' },
   { table: 'mcp_authorizations' },
   { table: 'agent_caps' },
+  { table: 'agent_egress' },
   { table: 'agent_channels' },
   { table: 'agent_labels' },
   { table: 'agent_memory' },
@@ -107,6 +108,10 @@ export const BROUGHT: readonly BroughtTable[] = [
 /** Tables not restored with an agent, with the reason. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   agent_storage: 'recalculated',
+  agent_tests: 'tests of the replaced agent',
+  egress_blocks: 'blocked for the replaced agent',
+  installations: 'its token is replaced, so the machine is paired again',
+  mcp_authorization_attempts: 'short-lived',
   channel_pairings: 'belongs to the replaced agent',
   webhook_deliveries: 'belongs to the replaced agent',
   message_days: 'recalculated',
