@@ -30,6 +30,11 @@ export const AGENT_CODES = {
     means: 'The log of the cluster did not answer in time, so the write may or may not take effect.',
     remedy: 'Read the object before you repeat the request.',
   },
+  EGRESS_BLOCKED: {
+    kinds: ['forbidden'],
+    means: 'The egress policy of the agent does not allow the destination, or its address is private.',
+    remedy: 'Add the host to the policy with `PUT /api/agents/:id/egress`.',
+  },
   MACHINE_OFFLINE: {
     kinds: ['unavailable'],
     means: 'The machine that runs the agent is not connected; the message says since when.',

@@ -84,8 +84,14 @@ export async function pairMachine(
 function useCode(tx: Tx, codeHash: string, now: Date): string {
   const row = tx.select().from(pairingCodes).where(eq(pairingCodes.codeHash, codeHash)).get()
   if (!row) throw unknownCode()
-  if (row.usedAt !== null) throw refused('This pairing code was already used: create a new one', 'PAIRING_CODE_USED')
-  if (row.expiresAt <= now) throw refused('This pairing code has expired: create a new one', 'PAIRING_CODE_EXPIRED')
+  if (row.usedAt !== null) {
+    const message = 'This pairing code was already used: create a new one'
+    throw new AppError('conflict', message, { code: 'PAIRING_CODE_USED' })
+  }
+  if (row.expiresAt <= now) {
+    const message = 'This pairing code has expired: create a new one'
+    throw new AppError('conflict', message, { code: 'PAIRING_CODE_EXPIRED' })
+  }
   tx.update(pairingCodes).set({ usedAt: now }).where(eq(pairingCodes.id, row.id)).run()
   return row.userId
 }
@@ -94,10 +100,6 @@ function unknownCode(): AppError {
   return new AppError('invalid', 'This pairing code does not exist: check it, or create a new one', {
     code: 'PAIRING_CODE_UNKNOWN',
   })
-}
-
-function refused(message: string, code: string): AppError {
-  return new AppError('conflict', message, { code })
 }
 
 /** Keyed, because 40 bits could be guessed from a plain hash. */
