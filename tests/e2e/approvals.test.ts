@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { agentFolder } from '../../src/adapters/runtimes/process/files.ts'
@@ -36,6 +36,8 @@ test.skipIf(!hasBrowser())(
     const workspace = join(agentFolder(join(installation.dataDir, 'agents'), agentId).state, 'workspace')
     mkdirSync(workspace, { recursive: true })
     writeFileSync(join(workspace, 'notes.md'), 'precious')
+    const agent = statSync(workspace)
+    chownSync(join(workspace, 'notes.md'), agent.uid, agent.gid)
     await using browser = await openBrowser(web)
     const { page, complaints } = browser
     await page.goto(`${web}/login`)
@@ -68,9 +70,9 @@ test.skipIf(!hasBrowser())(
     await listFiles.click()
     const tools = async () => JSON.stringify(await (await owner.get(`/api/agents/${agentId}/tools`)).json())
     await until('the choice of tools', async () => (await tools()).includes('"name":"list_files","isOn":true'))
-    // It runs as a process, which nothing confines.
-    expect(await page.getByLabel('run_shell').isDisabled()).toBe(true)
-    expect(await page.getByText('needs a container').count()).toBe(2)
+    const shell = page.getByLabel('run_shell')
+    await until('the shell of an isolated agent', () => shell.isEnabled())
+    expect(await page.getByText('needs a container').count()).toBe(0)
     await page.getByText('Run a server from a command').click()
     await page.getByLabel('Command name').fill('notes')
     await page.getByLabel('Program').fill('bun')

@@ -32,7 +32,7 @@ test.skipIf(!hasBrowser())(
       await page.waitForURL(/\/docs\/backups#lost-encryption-key$/)
 
       await page.keyboard.press('/')
-      await page.keyboard.type('no page contains this')
+      await page.keyboard.type('no page has a xylophone')
       await page.getByText('No results').waitFor()
       await page.keyboard.press('Escape')
       expect(await page.getByRole('listbox').isVisible()).toBe(false)

@@ -26,7 +26,7 @@ test.skipIf(!hasBrowser())(
     const site = servePage()
     onTestFinished(async () => void (await Promise.all([telegram.stop(), site.stop(true)])))
     await using provider = await startProvider(answerWithTools)
-    const reaching = { TELEGRAM_API_URL: telegram.url, SUMMARIZER_ALLOW_PRIVATE: 'true' }
+    const reaching = { TELEGRAM_API_URL: telegram.url, EGRESS_PRIVATE_HOSTS: '127.0.0.1:*' }
     const environment = { ...withProvider(provider), ...reaching }
     await using installation = await openInstallation({ environment, command: [RUN], serve: [], isEmpty: true })
     const took = startWatch()

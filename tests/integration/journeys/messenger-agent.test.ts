@@ -22,7 +22,7 @@ test('with a key of a provider and a token of Telegram alone: it answers, reads 
   const environment = {
     ...withProvider(provider),
     TELEGRAM_API_URL: telegram.url,
-    SUMMARIZER_ALLOW_PRIVATE: 'true',
+    EGRESS_PRIVATE_HOSTS: '127.0.0.1:*',
   }
   await using installation = await openInstallation({ environment })
   const startedAt = performance.now()

@@ -51,7 +51,7 @@ test('files are readable by their owner only, and no secret is in a log, environ
   for (const folder of [installation.dataDir, agentDir, join(agentDir, 'secrets')]) expect(modeOf(folder)).toBe(0o700)
   for (const file of ['stead.db', 'encryption.key'].map((name) => join(installation.dataDir, name)))
     expect(modeOf(file)).toBe(0o600)
-  expect(secretFiles.length).toBe(2)
+  expect(secretFiles.length).toBe(3)
   for (const file of secretFiles) expect(modeOf(file)).toBe(0o600)
 
   const session = person.cookie.cookie?.replace('service-session=', '') ?? ''

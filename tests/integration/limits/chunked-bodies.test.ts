@@ -32,6 +32,7 @@ const REFUSED_BEFORE = {
     '400 DELETE /api/browse/git-credentials',
   ],
   backend: [
+    '401 PUT /api/installations/self',
     '400 POST /api/browse/upload',
     '400 DELETE /api/browse/delete',
     '400 DELETE /api/browse/git-credentials',

@@ -63,6 +63,8 @@ const CALLERS: Readonly<Record<string, string>> = {
   'planned-bearer': 'owner’s key',
   'agent-token': 'owner’s agent',
   'metrics-token': 'owner’s key',
+  'machine-or-owner': 'owner’s key',
+  machine: 'owner’s agent',
 }
 
 type Route = { key: string; method: string; path: string; api: ApiName; guard: string }

@@ -14,7 +14,7 @@ const never = new AbortController().signal
 
 /** Writes that a full disk allows; all others, and new ones, are refused. */
 const GOES_ON =
-  /stop|cancel|reset-memory|\/rotate|\/api\/(auth|admin|security|watchdog|settings|ai|demo|billing|wallet-auth|heartbeat|validate-key|keys|payments|pause)\b|notices\/(settings|channels\/)|agents\/:id\/(breaker|pause|resume)\b|webhooks\/stripe|validate|\/v1\/(chat|embeddings|messages|responses)/
+  /stop|cancel|reset-memory|\/rotate|\/api\/(auth|admin|security|watchdog|settings|ai|demo|billing|wallet-auth|heartbeat|validate-key|keys|payments|pause)\b|notices\/(settings|channels\/)|agents\/:id\/(breaker|limits|pause|resume)\b|webhooks\/stripe|validate|\/v1\/(chat|embeddings|messages|responses)/
 
 describe('below the disk reserve', () => {
   test('every write of a user: 507 DISK_FULL on both APIs, and nothing is stored', async () => {
