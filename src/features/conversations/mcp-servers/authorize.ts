@@ -1,6 +1,7 @@
 import { eq, lte } from 'drizzle-orm'
 import { z } from 'zod'
-import { McpClientId, type McpIssuer } from '../../../adapters/mcp/oauth.ts'
+import { McpClientId } from '../../../adapters/mcp/oauth.ts'
+import type { McpIssuer } from '../../../adapters/mcp/oauth-discovery.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { randomText } from '../../../core/ids.ts'
 import { sha256 } from '../../../core/secrets.ts'

@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { McpIssuer } from '../../../adapters/mcp/oauth.ts'
+import type { McpIssuer } from '../../../adapters/mcp/oauth-discovery.ts'
 import { oneOf } from '../../../db/checks.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { agents } from '../../agents/registry/tables.ts'
