@@ -37,7 +37,7 @@ test('POST /v1/chat/completions: 200 in the OpenAI format, with the reported mod
   expect(agent.platform.asked[0]?.model).toBe('solo')
 })
 
-test('POST /v1/chat/completions stream: chunks, then the requested usage, then [DONE]', async () => {
+test('POST /v1/chat/completions: 200 with chunks, the requested usage and [DONE] when stream is true', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(says('Hel', 'lo'))
   const response = await agent.chat('Hi', undefined, { stream: true, stream_options: { include_usage: true } })
@@ -52,12 +52,12 @@ test('POST /v1/chat/completions stream: chunks, then the requested usage, then [
   expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 15 } })
 })
 
-test('POST /v1/chat/completions stream: no usage chunk unless requested', async () => {
+test('POST /v1/chat/completions: 200 without a usage chunk when the stream does not request one', async () => {
   await using agent = await startTestAgent()
   expect(await (await agent.chat('Hi', undefined, { stream: true })).text()).not.toContain('"usage"')
 })
 
-test('POST /v1/chat/completions stream: deltas arrive before the model has finished', async () => {
+test('POST /v1/chat/completions: 200 with deltas before the model has finished when stream is true', async () => {
   await using agent = await startTestAgent()
   const slow = hangs('first')
   agent.platform.next(slow.answerer)
@@ -85,23 +85,26 @@ const badBodies: [string, string, string][] = [
   ],
   ['two answers', '{"n":2,"messages":[{"role":"user","content":"x"}]}', 'n must be 1'],
 ]
-test.each(badBodies)('POST /v1/chat/completions: 400 in the OpenAI format for %s', async (_name, body, message) => {
-  await using agent = await startTestAgent()
-  const headers = { 'content-type': 'application/json' }
-  const response = await agent.call('/v1/chat/completions', { method: 'POST', headers, body })
-  expect(response.status).toBe(400)
-  expect(await response.json()).toEqual({
-    error: { message: expect.stringContaining(message), type: 'invalid_request_error' },
-  })
-  expect(agent.platform.asked).toHaveLength(0)
-})
+test.each(badBodies)(
+  'POST /v1/chat/completions: 400 in the OpenAI format when the request has %s',
+  async (_name, body, message) => {
+    await using agent = await startTestAgent()
+    const headers = { 'content-type': 'application/json' }
+    const response = await agent.call('/v1/chat/completions', { method: 'POST', headers, body })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toEqual({
+      error: { message: expect.stringContaining(message), type: 'invalid_request_error' },
+    })
+    expect(agent.platform.asked).toHaveLength(0)
+  },
+)
 
-test('POST /v1/chat/completions: 413 over 1 MB', async () => {
+test('POST /v1/chat/completions: 413 when the body exceeds 1 MB', async () => {
   await using agent = await startTestAgent()
   expect((await agent.chat('x'.repeat(1024 * 1024))).status).toBe(413)
 })
 
-test('POST /v1/chat/completions: 400 for a session key of 257 characters', async () => {
+test('POST /v1/chat/completions: 400 when a session key has 257 characters', async () => {
   await using agent = await startTestAgent()
   expect((await agent.chat('Hi', 'k'.repeat(257))).status).toBe(400)
   expect((await agent.chat('Hi', undefined, { user: 'k'.repeat(257) })).status).toBe(400)
@@ -133,7 +136,7 @@ const refusals: [string, ReturnType<typeof says>, number, string, string][] = [
     'rate_limit_error',
   ],
 ]
-test.each(refusals)('POST /v1/chat/completions: %s is an error and leaves the session unchanged', async (...row) => {
+test.each(refusals)('POST /v1/chat/completions: an error status when %s; the session is unchanged', async (...row) => {
   const [, answer, status, message, type] = row
   await using agent = await startTestAgent()
   await agent.chat('before', 's')
@@ -177,7 +180,7 @@ test('POST /v1/chat/completions: 504 when a turn exceeds its time limit', async 
   expect(await response.json()).toMatchObject({ error: { message: 'The answer took too long' } })
 })
 
-test('POST /v1/chat/completions stream: 429 is a status, not an event', async () => {
+test('POST /v1/chat/completions: 429 as the status and not as an event when stream is true', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(fails(429, 'Token quota exceeded'))
   const response = await agent.chat('Hi', undefined, { stream: true })
@@ -185,7 +188,7 @@ test('POST /v1/chat/completions stream: 429 is a status, not an event', async ()
   expect(await response.json()).toMatchObject({ error: { message: 'Token quota exceeded' } })
 })
 
-test('POST /v1/chat/completions stream: a break during the answer ends with an error event and without [DONE]', async () => {
+test('POST /v1/chat/completions: 200 with an error event and without [DONE] when a stream breaks', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(sends(chunk({ content: 'half' })))
   const data = events(await (await agent.chat('Hi', 's', { stream: true })).text())
@@ -195,7 +198,7 @@ test('POST /v1/chat/completions stream: a break during the answer ends with an e
 })
 
 test.each([false, true])(
-  'POST /v1/chat/completions stream %p: a disconnected caller ends the model call within a second',
+  'POST /v1/chat/completions: ends the model call within a second when the caller disconnects, stream %p',
   async (stream) => {
     await using agent = await startTestAgent()
     const slow = hangs('begun')
@@ -215,7 +218,7 @@ test.each([false, true])(
   },
 )
 
-test('POST /v1/chat/completions: a model that rejects tools is called again without them, and from then on', async () => {
+test('POST /v1/chat/completions: 200 without tools, from then on, when the model rejects them', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(fails(400, 'model does not support tools'), says('fine'), says('fine again'))
   expect((await agent.chat('Hi')).status).toBe(200)
@@ -225,7 +228,7 @@ test('POST /v1/chat/completions: a model that rejects tools is called again with
   expect(agent.platform.asked.map((each) => each.tools?.length ?? 0)).toEqual([offered, 0, 0])
 })
 
-test('POST /v1/chat/completions: a model that only calls tools must answer at the eighth step', async () => {
+test('POST /v1/chat/completions: 200 with the answer of the eighth step when the model only calls tools', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(
     ...Array.from({ length: 7 }, (_, nth) => callsTool('search_files', { text: `${nth}` })),
@@ -239,7 +242,7 @@ test('POST /v1/chat/completions: a model that only calls tools must answer at th
   expect(agent.platform.asked.at(-1)?.tool_choice).toBe('none')
 })
 
-test('POST /v1/chat/completions: text before and after a tool call forms two paragraphs', async () => {
+test('POST /v1/chat/completions: 200 with two paragraphs when a tool call is between two texts', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(callsTool('list_files', {}, 'Let me look.'), says('It is empty.'))
   expect(await (await agent.chat('Hi')).json()).toMatchObject({

@@ -53,7 +53,7 @@ async function spawnAgent(environment: Record<string, string>) {
 
 const TOKENS = { AGENT_MODEL: 'solo', GATEWAY_TOKEN: 'gw_1', PLATFORM_TOKEN: 'agt_1' }
 
-test('stead agent: serves, finishes the running turn on a repeated SIGTERM, refuses new ones, exits 0', async () => {
+test('stead agent: exits with 0 when SIGTERM is repeated, finishes the running turn and refuses new ones', async () => {
   const platform = startPlatformDouble()
   await using agent = await spawnAgent({ ...TOKENS, PLATFORM_URL: `${platform.url}/` })
   const url = await agent.url()
@@ -80,7 +80,7 @@ test('stead agent: serves, finishes the running turn on a repeated SIGTERM, refu
   await platform.stop()
 })
 
-test('stead agent: reads its tokens from files', async () => {
+test('stead agent: reads its tokens from files when their variables name files', async () => {
   const platform = startPlatformDouble()
   const folder = await mkdtemp(join(tmpdir(), 'stead-secrets-'))
   await writeFile(join(folder, 'gateway'), 'gw_file\n')
@@ -108,7 +108,7 @@ const bad: [string, Record<string, string>][] = [
   ['GATEWAY_TOKEN_FILE: cannot be read', { GATEWAY_TOKEN_FILE: '/nowhere/token' }],
   ['AGENT_DIR: cannot be used', { AGENT_DIR: '/dev/null/x' }],
 ]
-test.each(bad)('stead agent: one line and exit 78: %s', async (line, environment) => {
+test.each(bad)('stead agent: exits with 78 and one line when given %s', async (line, environment) => {
   await using agent = await spawnAgent({ ...TOKENS, PLATFORM_URL: 'http://127.0.0.1:1', ...environment })
   expect(await agent.child.exited).toBe(78)
   const said = (await new Response(agent.child.stderr).text()).trim()
@@ -121,22 +121,25 @@ const MISSING: [string, string[]][] = [
   ['all but the model', ['GATEWAY_TOKEN', 'PLATFORM_TOKEN', 'PLATFORM_URL']],
   ['all but the gateway token', ['AGENT_MODEL', 'PLATFORM_TOKEN', 'PLATFORM_URL']],
 ]
-test.each(MISSING)('stead agent with %s: live, never ready, and names the missing settings', async (_what, given) => {
-  const all: Record<string, string> = { ...TOKENS, PLATFORM_URL: 'http://127.0.0.1:1' }
-  const missing = Object.keys(all).filter((name) => !given.includes(name))
-  await using agent = await spawnAgent(Object.fromEntries(given.map((name) => [name, all[name] ?? ''])))
-  const url = await agent.url()
-  expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ ok: true, status: 'live' })
-  const readiness = await fetch(`${url}/readyz`)
-  expect(readiness.status).toBe(503)
-  const { failing, ready } = z
-    .object({ ready: z.boolean(), failing: z.array(z.string()) })
-    .parse(await readiness.json())
-  expect({ ready, failing: failing.toSorted() }).toEqual({ ready: false, failing: missing.toSorted() })
-  for (const authorization of ['', 'Bearer ', 'Bearer undefined', 'Bearer gw_1']) {
-    const asked = await fetch(`${url}/sessions`, { headers: { authorization } })
-    expect([asked.status, await asked.text()]).toEqual([503, expect.stringContaining('not configured')])
-  }
-  agent.child.kill('SIGTERM')
-  expect(await agent.child.exited).toBe(0)
-})
+test.each(MISSING)(
+  'stead agent: is live and never ready, and names the missing settings, when started with %s',
+  async (_what, given) => {
+    const all: Record<string, string> = { ...TOKENS, PLATFORM_URL: 'http://127.0.0.1:1' }
+    const missing = Object.keys(all).filter((name) => !given.includes(name))
+    await using agent = await spawnAgent(Object.fromEntries(given.map((name) => [name, all[name] ?? ''])))
+    const url = await agent.url()
+    expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ ok: true, status: 'live' })
+    const readiness = await fetch(`${url}/readyz`)
+    expect(readiness.status).toBe(503)
+    const { failing, ready } = z
+      .object({ ready: z.boolean(), failing: z.array(z.string()) })
+      .parse(await readiness.json())
+    expect({ ready, failing: failing.toSorted() }).toEqual({ ready: false, failing: missing.toSorted() })
+    for (const authorization of ['', 'Bearer ', 'Bearer undefined', 'Bearer gw_1']) {
+      const asked = await fetch(`${url}/sessions`, { headers: { authorization } })
+      expect([asked.status, await asked.text()]).toEqual([503, expect.stringContaining('not configured')])
+    }
+    agent.child.kill('SIGTERM')
+    expect(await agent.child.exited).toBe(0)
+  },
+)

@@ -25,7 +25,7 @@ test('GET /healthz, /readyz, /health, /startupz: 200 without a token', async () 
   })
 })
 
-test('GET /startupz: version and uptime only with the token', async () => {
+test('GET /startupz: 200 with version and uptime only when the token is sent', async () => {
   await using agent = await startTestAgent()
   const full = { ok: true, status: 'started', version: '9.9.9', uptimeMs: expect.any(Number) }
   expect(await (await agent.call('/startupz')).json()).toEqual(full)
@@ -33,7 +33,7 @@ test('GET /startupz: version and uptime only with the token', async () => {
   expect(await (await agent.call('/startupz', { headers })).json()).toEqual({ ok: true, status: 'started' })
 })
 
-test('GET /readyz: 503 while the state folder is missing or its local memory is damaged; a reset repairs it', async () => {
+test('GET /readyz: 503 when the state folder is missing or its local memory is damaged, until a reset', async () => {
   await using agent = await startTestAgent({ platformToken: OWNER_KEY })
   await rename(join(agent.folder, 'sessions'), join(agent.folder, 'gone'))
   const missing = await agent.call('/readyz')
@@ -49,7 +49,7 @@ test('GET /readyz: 503 while the state folder is missing or its local memory is 
   expect((await agent.chat('hi')).status).toBe(200)
 })
 
-test('GET /readyz: 200 while the platform is unreachable', async () => {
+test('GET /readyz: 200 when the platform is unreachable', async () => {
   await using agent = await startTestAgent()
   await agent.platform.stop()
   expect((await agent.call('/readyz')).status).toBe(200)
@@ -62,7 +62,7 @@ test('unknown paths: 404 in the OpenAI format', async () => {
   expect(await response.json()).toEqual({ error: { message: 'Not found', type: 'not_found' } })
 })
 
-test.each([false, true])('stop: a running turn finishes and is stored, stream %p', async (stream) => {
+test.each([false, true])('stop finishes and stores a running turn, stream %p', async (stream) => {
   await using agent = await startTestAgent()
   const slow = hangs('begun')
   agent.platform.next(slow.answerer)
@@ -79,7 +79,7 @@ test.each([false, true])('stop: a running turn finishes and is stored, stream %p
   expect((await agent.call('/sessions/s/history')).status).toBe(200)
 })
 
-test('stop: a turn that exceeds the grace period is interrupted with 503', async () => {
+test('stop interrupts a turn with 503 when it exceeds the grace period', async () => {
   await using agent = await startTestAgent()
   const slow = hangs('begun')
   agent.platform.next(slow.answerer)
@@ -91,7 +91,7 @@ test('stop: a turn that exceeds the grace period is interrupted with 503', async
   await slow.aborted
 })
 
-test('stop: an idle connection does not delay it', async () => {
+test('stop does not wait when a connection is idle', async () => {
   await using agent = await startTestAgent()
   const { hostname, port } = new URL(agent.url)
   const closed = Promise.withResolvers<void>()
@@ -106,7 +106,7 @@ test('stop: an idle connection does not delay it', async () => {
   await closed.promise
 })
 
-test('start: StartupError for a taken port and for an unusable folder', async () => {
+test('start throws StartupError when the port is taken or the folder is unusable', async () => {
   await using agent = await startTestAgent()
   const settings = {
     host: '127.0.0.1',

@@ -58,7 +58,7 @@ function installation(settings: Record<string, string> = {}) {
   }
 }
 
-test('stead user …: every command prints text or JSON and adds an audit entry with the actor cli', async () => {
+test('stead user …: prints text or JSON for every command and adds an audit entry with the actor cli', async () => {
   using home = installation()
   expect((await home.create()).stdout).toStartWith('Created ada@example.com (usr_')
   expect((await home.user('set-plan', 'ada@example.com', 'label')).stdout).toBe('ada@example.com is on plan label\n')
@@ -99,7 +99,7 @@ test('stead user …: every command prints text or JSON and adds an audit entry 
   expect(JSON.stringify(lines)).not.toMatch(/a long password|another password|argon2/)
 }, 300_000)
 
-test('stead ledger check: exit 0 when all entries balance, else exit 1 with the faults', async () => {
+test('stead ledger check: exits with 0 when all entries balance, else with 1 and the faults', async () => {
   using home = installation()
   await home.create()
   await home.user('set-credits', 'ada@example.com', '12')
@@ -113,7 +113,7 @@ test('stead ledger check: exit 0 when all entries balance, else exit 1 with the 
   expect(wrong.stdout).toContain('account grants  (USD): the balance is -0.000007, its lines add up to -0.12')
 }, 300_000)
 
-test('stead user …: a rejected command prints one line on standard error and exits with 1', async () => {
+test('stead user …: exits with 1 and one line on standard error when a command is rejected', async () => {
   using home = installation()
   await home.create()
   const cases: [args: string[], message: string][] = [
@@ -158,7 +158,7 @@ test('stead doctor: prints warnings and exits with 0', async () => {
   expect(stdout).not.toContain('✗')
 }, 300_000)
 
-test('stead doctor: free disk, backups with their last and next run, the mode, and what works without INTERNAL_API_KEY', async () => {
+test('stead doctor: prints free disk, last and next backup, the mode, and what works without INTERNAL_API_KEY', async () => {
   using home = installation({ AGENT_RUNTIME: 'process' })
   await home.create()
   const lineOf = async (name: string) => {
@@ -188,7 +188,7 @@ test('stead doctor: free disk, backups with their last and next run, the mode, a
   expect((await full.run(['doctor'])).stdout).toContain('✗ disk: ')
 }, 300_000)
 
-test('stead doctor: the schedule and place of backups that were set in the dashboard, unless the environment sets them', async () => {
+test('stead doctor: prints the schedule and place of backups of the dashboard unless the environment sets them', async () => {
   using home = installation({ AGENT_RUNTIME: 'process' })
   await home.create()
   const config = readConfig({ DATA_DIR: home.dataDir, AGENT_RUNTIME: 'process' })
@@ -211,7 +211,7 @@ test('stead doctor: the schedule and place of backups that were set in the dashb
   )
 }, 300_000)
 
-test('stead doctor and config check: a folder of a setting that cannot be written is an error, 78 for config check', async () => {
+test('stead doctor and config check: print an error, and config check exits with 78, when a folder of a setting is not writable', async () => {
   using home = installation({ AGENT_RUNTIME: 'process', BACKUP_TO: '/dev/null/backups' })
   await home.create()
   const problem = 'BACKUP_TO: /dev/null/backups (below /dev/null) cannot be written (it is no folder)'
@@ -279,7 +279,7 @@ test('stead doctor, config check and user list: use the mail server and keys set
   expect((await home.run(['config', 'check'])).stdout).toBe('The settings are good.\n')
 }, 300_000)
 
-test('stead doctor: exit 1 for a database that others can read, a damaged one, and a bad setting', async () => {
+test('stead doctor: exits with 1 when a database is damaged or readable by others, or a setting is invalid', async () => {
   using home = installation()
   await home.create()
   chmodSync(home.databaseFile, 0o644)
@@ -332,7 +332,7 @@ test.each(['config print', 'config print --json', 'config check', 'doctor'])(
   300_000,
 )
 
-test('stead config print: names settings by their variable; a bad one is one line and exit code 78', async () => {
+test('stead config print: prints settings by their variable, or one line and exit code 78 when one is invalid', async () => {
   using home = installation({ WEB_PORT: '4000', RATE_LIMIT_PASSWORD: '7' })
   const { stdout } = await home.run(['config', 'print'])
   expect(stdout).toContain('WEB_PORT=4000\n')
@@ -376,7 +376,7 @@ test('stead user set-admin: takes effect on a running server, in addition to ADM
   doctor[Symbol.dispose]()
 }, 300_000)
 
-test('stead user create: the first account in home mode is an administrator with the plan network', async () => {
+test('stead user create: makes the first account in home mode an administrator with the plan network', async () => {
   using home = installation({ DEPLOYMENT_MODE: 'home' })
   const create = (email: string) =>
     home.run(['user', 'create', email, '--password-stdin', '--json'], 'a long password\n')
@@ -404,7 +404,7 @@ test('stead config schema: prints every setting with description and default as 
   expect(properties.INTERNAL_API_KEY_FILE).toBeDefined()
 }, 300_000)
 
-test('stead user create: a second account in home mode gets the default plan, unless --plan or DEFAULT_PLAN names another', async () => {
+test('stead user create: gives the default plan to a second account in home mode unless --plan or DEFAULT_PLAN names another', async () => {
   using home = installation({ DEPLOYMENT_MODE: 'home' })
   await addMigratedDatabase(home.dataDir)
   const create = async (email: string, args: string[] = []) => {
@@ -466,7 +466,7 @@ test.each<[string, string | null, Record<string, string>, string]>([
   ['a name twice', '[{"name":"a"},{"name":"a"}]', {}, 'the plan "a" is defined twice'],
   ['a plan of the interface', '[{"name":"solo"}]', {}, '[0].name is reserved'],
   ['an unknown DEFAULT_PLAN', '[{"name":"a"}]', { DEFAULT_PLAN: 'gold' }, 'DEFAULT_PLAN: must be one of free, solo'],
-])('stead serve: exit 78 and one line for %s', async (_what, text, settings, message) => {
+])('stead serve: exits with 78 and one line when given %s', async (_what, text, settings, message) => {
   using folder = tempFolder()
   const file = folder.file('plans.json')
   if (text !== null) await Bun.write(file, text)

@@ -27,7 +27,7 @@ async function listUsers(installation: Installation) {
 }
 
 test.each(WHEN)(
-  'user create, list, set-plan and reset-password while the service is %s',
+  'stead user create, list, set-plan and reset-password succeed while the service is %s',
   async (state) => {
     await using installation = await platformThatIs(state)
     expect((await installation.run(['user', 'list'])).stdout).toBe('No accounts yet.\n')
@@ -61,7 +61,7 @@ test.each(WHEN)(
   300_000,
 )
 
-test('changes by the CLI to plan, sessions and password take effect on a running service at once', async () => {
+test('a running service applies changes of plan, sessions and password by the CLI at once', async () => {
   await using installation = await platformThatIs('running')
   await signUp(installation.web, 'owner@example.com')
   const ada = await signUp(installation.web, 'ada@example.com')
@@ -75,7 +75,7 @@ test('changes by the CLI to plan, sessions and password take effect on a running
   expect(await (await ada.get('/api/auth/session')).json()).toEqual({ user: null })
 }, 300_000)
 
-test('a rejected command prints one line on standard error, exits with 1 and writes nothing', async () => {
+test('stead exits with 1 and one line on standard error, and writes nothing, when a command is rejected', async () => {
   await using installation = await openInstallation()
   await installation.run(['user', 'create', 'ada@example.com', '--password-stdin'], { stdin: PASSWORD })
   const cases: [string[], string, string][] = [
@@ -98,14 +98,14 @@ test('a rejected command prints one line on standard error, exits with 1 and wri
   expect(await listUsers(installation)).toMatchObject([{ email: 'ada@example.com', plan: 'network' }])
 }, 300_000)
 
-test('a password on the command line is rejected, because other users could read it', async () => {
+test('stead user create: rejects a password on the command line, because other users could read it', async () => {
   await using installation = await openInstallation()
   const { exitCode, stderr } = await installation.run(['user', 'create', 'ada@example.com'])
   expect(exitCode).toBe(2)
   expect(stderr).toContain('--password-stdin')
 })
 
-test('version: for people and as JSON', async () => {
+test('stead version: prints text, or JSON with --json', async () => {
   await using installation = await openInstallation()
   const [text, json] = await Promise.all([installation.run(['version']), installation.run(['version', '--json'])])
   expect(text).toEqual({ exitCode: 0, stdout: `stead ${manifest.version} (bun ${Bun.version})\n`, stderr: '' })
@@ -122,7 +122,7 @@ test.each([
   ['ENCRYPTION_KEY', 'short'],
   ['OPENROUTER_API_KEY_FILE', '/nowhere/key'],
 ])(
-  'a bad %s ends every command that reads settings with 78 and one line that names it',
+  'every command that reads settings exits with 78 and one line when %s is invalid',
   async (name, value) => {
     await using installation = await openInstallation()
     // They read them in one place: each problem is shown by one of them, and one problem by all.
@@ -136,7 +136,7 @@ test.each([
   300_000,
 )
 
-test('migrate: makes the database, then has nothing to do; the service starts on it', async () => {
+test('stead migrate: creates the database and changes nothing the second time; the service starts on it', async () => {
   await using installation = await openInstallation()
   const first = await installation.run(['migrate', '--json'])
   expect(first).toMatchObject({ exitCode: 0, stderr: '' })
@@ -167,7 +167,7 @@ test('migrate: makes the database, then has nothing to do; the service starts on
   expect(statSync(file).size).toBeLessThan(full - 15_000_000)
 }, 300_000)
 
-test('serve --stop-agents: the agents end with the service, and the next one starts them again', async () => {
+test('stead serve --stop-agents: stops the agents when it ends, and the next service starts them', async () => {
   await using installation = await openInstallation({
     environment: { AI_ECHO: 'true' },
     serve: ['serve', '--stop-agents'],
@@ -196,7 +196,7 @@ test.each([
   [['serve'], { DATA_DIR: '/proc/data' }, 'DATA_DIR: /proc/data cannot be written'],
   [['serve'], { LOG_FILE: '/proc/stead.log' }, 'LOG_FILE: /proc/stead.log cannot be written'],
 ])(
-  'stead %j with %j: 78 and one line',
+  'stead %j with %j: exits with 78 and one line',
   async (args, environment, reason) => {
     await using installation = await openInstallation()
     await addMigratedDatabase(installation.dataDir)
@@ -208,7 +208,7 @@ test.each([
   300_000,
 )
 
-test('an error that no command expects: 1 and one line, and its stack with STEAD_DEBUG', async () => {
+test('stead exits with 1 and one line when an error is unexpected, and prints its stack with STEAD_DEBUG', async () => {
   await using installation = await openInstallation()
   await addMigratedDatabase(installation.dataDir)
   mkdirSync(join(installation.dataDir, 'instance.id'))
@@ -221,7 +221,7 @@ test('an error that no command expects: 1 and one line, and its stack with STEAD
   expect(debugged.stderr).toContain('    at ')
 }, 300_000)
 
-test('backup list: an empty list when no backup was made yet', async () => {
+test('stead backup list: prints an empty list when there are no backups', async () => {
   await using installation = await openInstallation()
   expect(await installation.run(['backup', 'list', '--json'])).toEqual({
     exitCode: 0,
@@ -232,7 +232,7 @@ test('backup list: an empty list when no backup was made yet', async () => {
   expect([exitCode, stdout]).toEqual([0, `No backups in ${join(installation.dataDir, 'backups')}.\n`])
 }, 300_000)
 
-test('migrate status: pending migrations before the first start and none after, without changing anything', async () => {
+test('stead migrate status: prints pending migrations before the first start and none after it, and changes nothing', async () => {
   await using installation = await openInstallation()
   const none = await installation.run(['migrate', 'status', '--json'])
   expect(none).toEqual({ exitCode: 0, stdout: '{"applied":0,"pending":[]}\n', stderr: '' })

@@ -24,7 +24,7 @@ test.each([
   ['all pages but the first', 2],
   ['all pages', 1],
 ])(
-  'serve: 78 and one line with the restore command when %s of a database that was not closed are damaged',
+  'stead serve: exits with 78 and a line with the restore command when %s of a database that was not closed are damaged',
   async (_what, firstPage) => {
     await using installation = await openInstallation()
     const program = await installation.start()
@@ -56,7 +56,7 @@ test.each([
 )
 
 test(
-  'serve: logs damage of a large database as an error after it listens, when it was not closed properly',
+  'stead serve: logs damage of a large database as an error after it listens, when it was not closed properly',
   async () => {
     await using installation = await openInstallation({ environment: { LOG_FORMAT: 'json' } })
     await installation.run(['migrate'])

@@ -30,13 +30,13 @@ const PRETTY = new RegExp(`^\\d\\d:\\d\\d:\\d\\d warn  ${MESSAGE}`)
 test.each<[string, Record<string, string>, boolean]>([
   ['on a terminal', { NO_COLOR: '1', TERM: 'xterm' }, true],
   ['in a pipe with LOG_FORMAT=pretty', { LOG_FORMAT: 'pretty' }, false],
-])('createLogOutput writes lines for people %s', async (_where, settings, isTerminal) => {
+])('createLogOutput writes text when %s', async (_where, settings, isTerminal) => {
   expect(await firstLine(settings, isTerminal)).toMatch(PRETTY)
 })
 
 test.each<[string, Record<string, string>, boolean]>([
   ['in a pipe', {}, false],
   ['on a terminal with LOG_FORMAT=json', { LOG_FORMAT: 'json', TERM: 'xterm' }, true],
-])('createLogOutput writes JSON %s', async (_where, settings, isTerminal) => {
+])('createLogOutput writes JSON when %s', async (_where, settings, isTerminal) => {
   expect(JSON.parse(await firstLine(settings, isTerminal))).toMatchObject({ level: 40, msg: MESSAGE })
 })

@@ -37,7 +37,7 @@ async function readHelp(words: string[]): Promise<Finished> {
   return { exitCode: end.exitCode, stdout: said.join(''), stderr: complaints.join('') }
 }
 
-test('every command explains itself with an example, and offers --json where it prints data', async () => {
+test('every command prints help with an example, and has --json when it prints data', async () => {
   for (const { words, command } of listCommands(createProgram())) {
     const { exitCode, stdout, stderr } = await readHelp(words)
     expect([words, exitCode, stderr]).toEqual([words, 0, ''])
@@ -51,7 +51,7 @@ test('every command explains itself with an example, and offers --json where it 
 })
 
 test.each([[[]], [['user']], [['user', 'create']], [['doctor']]])(
-  'stead %j --help: says so on standard output with 0, and makes nothing',
+  'stead %j --help: prints help on standard output with exit code 0, and creates nothing',
   async (words: string[]) => {
     await using installation = await openInstallation()
     const finished = await installation.run([...words, '--help'])
@@ -86,7 +86,7 @@ test.each([
 )
 
 test(
-  'stead user and stead config alone: exit 2, and their help on standard error',
+  'stead user and stead config: exit with 2 and print their help on standard error',
   async () => {
     await using installation = await openInstallation()
     for (const name of ['user', 'config']) {
@@ -99,7 +99,7 @@ test(
 )
 
 test(
-  '--version and -V print the same as the version command',
+  'stead --version and -V print the same as the version command',
   async () => {
     await using installation = await openInstallation()
     const said = { exitCode: 0, stdout: `stead ${manifest.version} (bun ${Bun.version})\n`, stderr: '' }
@@ -118,7 +118,7 @@ test.each([
   ['ENCRYPTION_KEY', 'secret-canary', 'ENCRYPTION_KEY: must have at least 16 characters'],
   ['APP_URL', 'ftp://ada:secret-canary@stead.example', 'APP_URL: must be an http or https URL'],
 ])(
-  '%s=%s: exit code 78 and one line with the variable and its value, unless it is a secret',
+  '%s=%s: exits with 78 and one line with the variable and its value, unless it is a secret',
   async (name, value, line) => {
     await using installation = await openInstallation()
     const finished = await installation.run([], { environment: { [name]: value } })
@@ -130,7 +130,7 @@ test.each([
 const MISSPELT = 'WEB_PRT is no setting and does nothing: is WEB_PORT meant?'
 
 test(
-  'a misspelt variable is named with the nearest real one by every command that reads settings, and stops none',
+  'every command that reads settings names the nearest variable when one is misspelt, and continues',
   async () => {
     await using installation = await openInstallation({
       environment: { WEB_PORT: '', HOMEBREW_PREFIX: '/opt', DB_PORT: '5432' },
@@ -152,7 +152,7 @@ test(
 )
 
 test(
-  'a locked database: exit 75 and one line, for serve and for every command that works on it',
+  'every command exits with 75 and one line when the database is locked',
   async () => {
     await using installation = await openInstallation()
     await addMigratedDatabase(installation.dataDir)
@@ -178,7 +178,7 @@ test(
 )
 
 test(
-  'an address that is not of this machine: exit 78, and the line names HOST',
+  'stead serve: exits with 78 and a line that names HOST when the address is not of this machine',
   async () => {
     await using installation = await openInstallation()
     const environment = { HOST: '192.0.2.7', APP_URL: 'https://stead.example' }
@@ -193,7 +193,7 @@ test(
 )
 
 test.each(['docker', 'swarm'])(
-  'doctor: exit 1 when AGENT_RUNTIME=%s and no engine answers',
+  'stead doctor: exits with 1 when AGENT_RUNTIME=%s and no engine responds',
   async (runtime) => {
     await using installation = await openInstallation()
     const environment = { AGENT_RUNTIME: runtime, DOCKER_HOST: '/nowhere/docker.sock' }
@@ -207,7 +207,7 @@ test.each(['docker', 'swarm'])(
 )
 
 test(
-  'config print: every setting by its variable, as a shell would be given it or as JSON',
+  'stead config print: prints every setting by its variable, for a shell or as JSON',
   async () => {
     await using installation = await openInstallation()
     const environment = { WEB_PORT: '4000', ADMIN_EMAILS: 'a@x.org, B@x.org', AGENT_RUNTIME: '', SMTP_URL: '' }

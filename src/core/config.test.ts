@@ -6,7 +6,7 @@ import { readConfig } from './config.ts'
 import { StartupError } from './errors.ts'
 import { VERSION } from './version.ts'
 
-test('DOMAIN is taken in lower case, as the e-mail addresses of wallets are kept', () => {
+test('DOMAIN is converted to lower case, like the e-mail addresses of wallets', () => {
   expect(readConfig({ DOMAIN: 'Agents.Example.COM' })).toMatchObject({
     domain: 'agents.example.com',
     walletEmailDomain: 'wallet.agents.example.com',
@@ -33,14 +33,14 @@ test('AGENTS_DOMAIN is below DOMAIN unless it is set, and APP_URL is never the n
   expect(() => readConfig(settings)).toThrow(/^AGENTS_DOMAIN: /)
 })
 
-test('ALLOWED_HOSTS are names, in lower case', () => {
+test('ALLOWED_HOSTS are converted to lower case', () => {
   expect(readConfig({ ALLOWED_HOSTS: 'nas.lan, Stead-1,,a_b' }).allowedHosts).toEqual(['nas.lan', 'stead-1', 'a_b'])
   for (const ALLOWED_HOSTS of ['nas.lan:3000', 'http://nas.lan', '*.lan', 'nas.lan,*']) {
     expect(() => readConfig({ ALLOWED_HOSTS })).toThrow(/^ALLOWED_HOSTS: /)
   }
 })
 
-test('without any variable the settings are the documented defaults', () => {
+test('readConfig returns the documented defaults when no variable is set', () => {
   expect(readConfig({})).toEqual({
     host: '127.0.0.1',
     ports: { web: 3000, backend: 3001, summarizer: 3100 },
@@ -185,7 +185,7 @@ test('without any variable the settings are the documented defaults', () => {
   })
 })
 
-test('an empty variable is an unset one', () => {
+test('readConfig treats a variable as unset when it is empty', () => {
   expect(readConfig({ WEB_PORT: ' ', AI_ECHO: '', APP_URL: '', AGENT_RUNTIME: '' })).toEqual(readConfig({}))
 })
 
@@ -194,7 +194,7 @@ test.each<[Record<string, string>, string, string]>([
   [{ INTERNAL_API_KEY: 'a-key-of-the-services-0123456789' }, 'cloud', 'docker'],
   [{ INTERNAL_API_KEY: 'a-key-of-the-services-0123456789', DEPLOYMENT_MODE: 'home' }, 'home', 'auto'],
   [{ DEPLOYMENT_MODE: 'cloud' }, 'cloud', 'docker'],
-])('readConfig with %j returns mode %s and runtime %s', (environment, mode, runtime) => {
+])('readConfig, when given %j, returns mode %s and runtime %s', (environment, mode, runtime) => {
   const { mode: actual, agents } = readConfig(environment)
   expect(`${actual} ${agents.runtime}`).toBe(`${mode} ${runtime}`)
 })
@@ -205,56 +205,56 @@ test.each([
   'https://a.example',
   'postgres://ada:pw@localhost/a',
   'file:',
-])('readConfig with DATABASE_URL=%s throws one line that names CLUSTER_LOG_URL', (DATABASE_URL) => {
+])('readConfig throws one line that names CLUSTER_LOG_URL when DATABASE_URL is %s', (DATABASE_URL) => {
   const read = () => readConfig({ DATABASE_URL })
   expect(read).toThrow(StartupError)
   expect(read).toThrow(/^DATABASE_URL: must be a file: URL: [^\n]+CLUSTER_LOG_URL/)
   expect(read).not.toThrow('pw')
 })
 
-describe('what the values mean', () => {
-  test('home mode takes the runtime that is there', () => {
+describe('readConfig', () => {
+  test('selects the available runtime when the mode is home', () => {
     expect(readConfig({ DEPLOYMENT_MODE: 'home' }).agents.runtime).toBe('auto')
     expect(readConfig({ DEPLOYMENT_MODE: 'home', AGENT_RUNTIME: 'docker' }).agents.runtime).toBe('docker')
   })
 
-  test('proxies are ranges and single addresses of both kinds', () => {
+  test('accepts ranges and single addresses of IPv4 and IPv6 as proxies', () => {
     const proxies = ['10.0.0.0/8', '192.0.2.1', '2001:db8::/32', '::1']
     expect(readConfig({ TRUSTED_PROXIES: proxies.join(', ') }).trustedProxies).toEqual(proxies)
   })
 
-  test('port 0 is allowed: it picks a free one', () => {
+  test('accepts port 0, which selects a free port', () => {
     expect(readConfig({ WEB_PORT: '0' }).ports.web).toBe(0)
   })
 
-  test('admins are compared in lower case', () => {
+  test('converts administrators to lower case', () => {
     expect(readConfig({ ADMIN_EMAILS: ' Ada@Example.com, ,bo@example.com' }).adminEmails).toEqual([
       'ada@example.com',
       'bo@example.com',
     ])
   })
 
-  test('an origin setting must equal the origin that browsers send', () => {
+  test('throws when an origin differs from the one that browsers send', () => {
     expect(readConfig({ APP_URL: 'https://Stead.Example:443/' }).appUrl).toBe('https://stead.example')
     expect(readConfig({ APP_URL: 'http://localhost:3000' }).appUrl).toBe('http://localhost:3000')
   })
 
-  test('the database lies in the data folder unless a file: URL says otherwise', () => {
+  test('places the database in the data folder unless a file: URL is set', () => {
     expect(readConfig({ DATA_DIR: '/srv/stead' }).databaseFile).toBe('/srv/stead/stead.db')
     expect(readConfig({ DATABASE_URL: 'file:/srv/other.db' }).databaseFile).toBe('/srv/other.db')
     expect(readConfig({ DATABASE_URL: 'file:///srv/other.db' }).databaseFile).toBe('/srv/other.db')
   })
 
-  test.each(['true', '1', 'yes', 'on', 'TRUE'])('%s is true', (value) => {
+  test.each(['true', '1', 'yes', 'on', 'TRUE'])('returns true when the value is %s', (value) => {
     expect(readConfig({ KILL_SWITCH: value }).agents.killSwitch).toBe(true)
   })
 
-  test.each(['false', '0', 'no', 'off'])('%s is false', (value) => {
+  test.each(['false', '0', 'no', 'off'])('returns false when the value is %s', (value) => {
     expect(readConfig({ PLANNED_ENDPOINTS: value }).plannedEndpoints).toBe(false)
   })
 })
 
-test('AGENT_IMAGES is a list of repositories, or nothing said', () => {
+test('accepts AGENT_IMAGES as a list of repositories or unset', () => {
   const read = (AGENT_IMAGES?: string) =>
     readConfig({ ...(AGENT_IMAGES !== undefined && { AGENT_IMAGES }) }).agents.images
   expect([read(), read(''), read('agent, registry:5000/acme/agent,')]).toEqual([
@@ -264,7 +264,7 @@ test('AGENT_IMAGES is a list of repositories, or nothing said', () => {
   ])
 })
 
-test('ADMIN_EMAIL and ADMIN_PASSWORD belong together', () => {
+test('readConfig throws when only one of ADMIN_EMAIL and ADMIN_PASSWORD is set', () => {
   const both = { ADMIN_EMAIL: 'Ada@Example.com', ADMIN_PASSWORD: 'correct horse' }
   expect(readConfig(both).firstAdmin).toEqual({ email: 'ada@example.com', password: 'correct horse' })
   expect(() => readConfig({ ADMIN_EMAIL: 'ada@example.com' })).toThrow('ADMIN_PASSWORD_FILE: is missing beside')
@@ -317,22 +317,22 @@ const BAD: [name: string, value: string][] = [
   ['AI_MODEL_TIMEOUT_MS', '0'],
 ]
 
-test.each(BAD)('%s=%j stops the boot with one line that names it', (name, value) => {
+test.each(BAD)('readConfig, when %s=%j, throws one line that names the variable', (name, value) => {
   const failure = failureOf({ [name]: value })
   expect(failure.message).toStartWith(`${name}: `)
   expect(failure.message).not.toContain('\n')
 })
 
-test('a short INTERNAL_API_KEY stops the boot in production only', () => {
+test('readConfig throws when INTERNAL_API_KEY is short, in production only', () => {
   const short = { INTERNAL_API_KEY: 'x'.repeat(31) }
   expect(readConfig(short).internalApiKey).toBe(short.INTERNAL_API_KEY)
   expect(failureOf({ ...short, NODE_ENV: 'production' }).message).toStartWith('INTERNAL_API_KEY: ')
   expect(readConfig({ NODE_ENV: 'production', INTERNAL_API_KEY: 'x'.repeat(32) }).internalApiKey).toHaveLength(32)
 })
 
-describe('secrets in files', () => {
+describe('readConfig with secrets in files', () => {
   test.each(['OPENROUTER', 'OPENAI', 'ANTHROPIC', 'GEMINI', 'GROQ'])(
-    '%s_API_KEY_FILE is read without its last line break',
+    'removes the last line break when %s_API_KEY_FILE is read',
     (vendor) => {
       using folder = tempFolder()
       writeFileSync(folder.file('secret'), 'sk-from-a-file\n')
@@ -341,7 +341,7 @@ describe('secrets in files', () => {
     },
   )
 
-  test('INTERNAL_API_KEY_FILE and ENCRYPTION_KEY_FILE as well', () => {
+  test('reads INTERNAL_API_KEY_FILE and ENCRYPTION_KEY_FILE', () => {
     using folder = tempFolder()
     const file = folder.file('secret')
     writeFileSync(file, `${'k'.repeat(32)}\n`)
@@ -349,26 +349,23 @@ describe('secrets in files', () => {
     expect([config.internalApiKey, config.encryptionKey]).toEqual(['k'.repeat(32), 'k'.repeat(32)])
   })
 
-  test('a file that cannot be read stops the boot with one line that names the variable', () => {
+  test('throws one line that names the variable when a file cannot be read', () => {
     using folder = tempFolder()
     const failure = failureOf({ ENCRYPTION_KEY_FILE: folder.file('missing') })
     expect(failure.message).toStartWith('ENCRYPTION_KEY_FILE: ')
     expect(failure.message).not.toContain('\n')
   })
 
-  test.each(['', ' \n'])(
-    'a file that is named and holds %j stops the boot: without its secret backups would lie open',
-    (text) => {
-      using folder = tempFolder()
-      const file = folder.file('secret')
-      writeFileSync(file, text, { mode: 0o600 })
-      for (const name of ['BACKUP_PASSPHRASE', 'ENCRYPTION_KEY', 'INTERNAL_API_KEY', 'METRICS_TOKEN']) {
-        expect(failureOf({ [`${name}_FILE`]: file }).message).toBe(`${name}_FILE: ${file} is empty`)
-      }
-    },
-  )
+  test.each(['', ' \n'])('throws when the named file contains %j, because backups would not be encrypted', (text) => {
+    using folder = tempFolder()
+    const file = folder.file('secret')
+    writeFileSync(file, text, { mode: 0o600 })
+    for (const name of ['BACKUP_PASSPHRASE', 'ENCRYPTION_KEY', 'INTERNAL_API_KEY', 'METRICS_TOKEN']) {
+      expect(failureOf({ [`${name}_FILE`]: file }).message).toBe(`${name}_FILE: ${file} is empty`)
+    }
+  })
 
-  test('a bad value in a file names the variable without the value', () => {
+  test('throws the variable without the value when the value in a file is invalid', () => {
     using folder = tempFolder()
     writeFileSync(folder.file('secret'), 'short-secret')
     const failure = failureOf({ ENCRYPTION_KEY_FILE: folder.file('secret') })
@@ -387,7 +384,7 @@ function failureOf(environment: Record<string, string>): Error {
   throw new Error('The settings were accepted')
 }
 
-test('BACKUP_SCHEDULE and BACKUP_KEEP: valid values are parsed, invalid ones rejected', () => {
+test('readConfig parses valid values of BACKUP_SCHEDULE and BACKUP_KEEP, and throws when they are invalid', () => {
   const { backups } = readConfig({
     BACKUP_SCHEDULE: '0 3 * * 1 Europe/Berlin',
     BACKUP_KEEP: '3d 2m',
@@ -431,7 +428,7 @@ const CLUSTER = {
 }
 const S3_KEYS = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' }
 
-test('OBJECTS_URL is a folder or a bucket with its keys, and the place of backups unless BACKUP_TO is set', () => {
+test('OBJECTS_URL is a folder or a bucket with its keys, and holds backups unless BACKUP_TO is set', () => {
   const bucket = readConfig({ OBJECTS_URL: 's3://bucket/stead/', ...S3_KEYS })
   expect(bucket.objects).toMatchObject({ address: 's3://bucket/stead', s3: { accessKeyId: 'id' } })
   expect(bucket.backups.to).toBe('s3://bucket/stead/backups')
@@ -442,13 +439,13 @@ test('OBJECTS_URL is a folder or a bucket with its keys, and the place of backup
     expect(() => readConfig({ OBJECTS_URL, ...S3_KEYS })).toThrow(/^OBJECTS_URL: must be s3:/)
 })
 
-test('a cluster needs OBJECTS_URL, because the files of one node are lost with it', () => {
+test('readConfig throws when a cluster has no OBJECTS_URL, because files of one node are lost with it', () => {
   expect(() => readConfig(CLUSTER)).toThrow(/^OBJECTS_URL: must be set in a cluster/)
   const config = readConfig({ ...CLUSTER, OBJECTS_URL: 's3://bucket/stead', ...S3_KEYS })
   expect(config.cluster).toMatchObject({ nodeUrl: 'http://10.0.0.1:3001' })
 })
 
-test('SWARM_VOLUME_OPTIONS are key=value pairs of a driver', () => {
+test('SWARM_VOLUME_OPTIONS is parsed as key=value pairs of a driver', () => {
   const SWARM_VOLUME_OPTIONS = 'type=nfs;o=addr=10.0.0.5,rw,nfsvers=4;device=:/agents/{volume}'
   const { volumeDriver } = readConfig({ SWARM_VOLUME_DRIVER: 'local', SWARM_VOLUME_OPTIONS }).agents
   const options = { type: 'nfs', o: 'addr=10.0.0.5,rw,nfsvers=4', device: ':/agents/{volume}' }

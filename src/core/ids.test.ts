@@ -2,13 +2,13 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { newId, newSlug, randomText } from './ids.ts'
 
-test('ids carry their prefix and 22 letters and digits, and do not repeat', () => {
+test('newId returns the prefix and 22 letters and digits, and no id twice', () => {
   const ids = Array.from({ length: 10_000 }, () => newId('agt'))
   expect(new Set(ids).size).toBe(ids.length)
   for (const id of ids) expect(id).toMatch(/^agt_[0-9A-Za-z]{22}$/)
 })
 
-test('every letter of a random text is as likely as every other', () => {
+test('randomText returns every letter with the same probability', () => {
   const counts = new Map<string, number>()
   const draws = 620_000
   for (const letter of randomText(draws)) counts.set(letter, (counts.get(letter) ?? 0) + 1)
@@ -17,11 +17,11 @@ test('every letter of a random text is as likely as every other', () => {
   for (const count of counts.values()) expect(Math.abs(count - draws / 62)).toBeLessThan(700)
 })
 
-test('random texts have the asked length', () => {
+test('randomText returns a text of the requested length', () => {
   for (const length of [0, 1, 43, 1000]) expect(randomText(length)).toHaveLength(length)
 })
 
-test('a slug of any name is a DNS label of at most 29 characters', () => {
+test('newSlug returns a DNS label of at most 29 characters for any name', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 100 }), (name) => {
       expect(newSlug(name)).toMatch(/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?-[0-9a-f]{8}$/)
@@ -30,7 +30,7 @@ test('a slug of any name is a DNS label of at most 29 characters', () => {
   )
 })
 
-test('a slug reads like the name, and two of one name differ', () => {
+test('newSlug returns a text similar to the name, and differs when called twice', () => {
   expect(newSlug('Ada Lovelace')).toMatch(/^ada-lovelace-[0-9a-f]{8}$/)
   expect(newSlug('Zoë')).toMatch(/^zoe-/)
   expect(newSlug('日本')).toMatch(/^agent-/)

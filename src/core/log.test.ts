@@ -28,7 +28,7 @@ const PLACES: ((secret: string) => string)[] = [
   (secret) => `said "Bearer ${secret}" twice`,
 ]
 
-test('no planted secret survives, in any text', () => {
+test('redact removes every known secret from any text', () => {
   for (const secret of SECRETS) {
     for (const place of PLACES) {
       const [line = ''] = linesOf((log) => log.info({ nested: { deep: { text: place(secret) } } }, place(secret)))
@@ -39,14 +39,14 @@ test('no planted secret survives, in any text', () => {
   }
 })
 
-test('URLs lose their userinfo, in messages and in fields', () => {
+test('createLog removes the user information of URLs in messages and fields', () => {
   const url = 'https://ada:se"cret@example.com/path'
   const [line = ''] = linesOf((log) => log.info({ url, error: `cannot reach ${url}` }, `at ${url}`))
   const clean = 'https://example.com/path'
   expect(JSON.parse(line)).toMatchObject({ url: clean, error: `cannot reach ${clean}`, msg: `at ${clean}` })
 })
 
-test('fields that hold secrets are masked by name', () => {
+test('createLog masks fields by name when they hold secrets', () => {
   const fields = { password: 'a', token: 'b', apiKey: 'c', cookie: 'd', gatewayToken: 'e', accessToken: 'f' }
   const [line = ''] = linesOf((log) => log.info({ ...fields, user: fields }))
   for (const name of Object.keys(fields)) {
@@ -54,7 +54,7 @@ test('fields that hold secrets are masked by name', () => {
   }
 })
 
-test('the whole value of a field with a secret name is masked, at any depth', () => {
+test('createLog masks the whole value when a field has a secret name, at any depth', () => {
   const deep = { list: [{ token: { value: 'a', more: ['b'] }, name: 'kept' }], text: '"token":"of a message"' }
   const [line = ''] = linesOf((log) => log.info({ deep, key: ['c'] }, 'say "key": d'))
   const shown = { deep: { list: [{ token: '[redacted]', name: 'kept' }], text: '"token":"of a message"' } }
@@ -62,13 +62,13 @@ test('the whole value of a field with a secret name is masked, at any depth', ()
   expect(line).toEndWith('}\n')
 })
 
-test('redact leaves ordinary text as it is', () => {
+test('redact leaves ordinary text unchanged', () => {
   for (const text of ['agents_by_owner', 'task_1', 'a risk_assessment_of_something', 'bearer of bad news', 'sk_']) {
     expect(redact(text)).toBe(text)
   }
 })
 
-test('a log line is one JSON object with its level, time and message', () => {
+test('createLog writes one JSON object with level, time and message per line', () => {
   const lines = linesOf((log) => {
     log.info({ agent: 'a1' }, 'two\nlines')
     log.debug('below the level')

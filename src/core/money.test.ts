@@ -13,7 +13,7 @@ test.each([
   [0, 0, 2.5, 10, 0],
   [1_000_000, 1_000_000, 0, 0, 0],
 ])(
-  '%i tokens in, %i out, at $%f and $%f a million cost %i micro-dollars',
+  'tokenCost of %i input tokens and %i output tokens at $%f and $%f a million is %i micro-dollars',
   (input, output, inputPrice, outputPrice, cost) => {
     expect(
       tokenCost(
@@ -24,7 +24,7 @@ test.each([
   },
 )
 
-test('a cost is whole, within half a micro-dollar of exact, and only a free call is free', () => {
+test('tokenCost is an integer within half a micro-dollar of the exact cost, and 0 only when the call is free', () => {
   fc.assert(
     fc.property(tokens, tokens, usd, usd, (input, output, inputUsdPerMillion, outputUsdPerMillion) => {
       const cost = tokenCost({ inputTokens: input, outputTokens: output }, { inputUsdPerMillion, outputUsdPerMillion })
@@ -36,7 +36,7 @@ test('a cost is whole, within half a micro-dollar of exact, and only a free call
   )
 })
 
-test('toUsd is dollars', () => {
+test('toUsd returns dollars', () => {
   expect(toUsd(1_234_567)).toBe(1.234567)
 })
 
@@ -56,7 +56,7 @@ test.each<[unknown, number]>([
   [99.99, 99_990_000],
   [100, 100_000_000],
   ['999999999.999999', 999_999_999_999_999],
-])('the amount %p is %i micro-dollars', (amount, microUsd) => {
+])('parseMicroUsd, when given %p, returns %i micro-dollars', (amount, microUsd) => {
   expect(parseMicroUsd(amount)).toBe(microUsd)
 })
 
@@ -75,11 +75,11 @@ test.each<[unknown]>([
     (value): [unknown] => [value],
   ),
   ...[null, undefined, true, false, [], ['1'], {}, 1n].map((value): [unknown] => [value]),
-])('parsing rejects the amount %p', (amount) => {
+])('parseMicroUsd throws when given %p', (amount) => {
   expect(parseMicroUsd(amount)).toBeNull()
 })
 
-test('an amount written is the amount read', () => {
+test('parseMicroUsd returns the amount that formatMicroUsd wrote', () => {
   const amount = fc.integer({ min: 0, max: 1_000_000_000_000_000 })
   fc.assert(
     fc.property(amount, fc.integer({ min: 0, max: 6 }), (microUsd, places) => {
@@ -96,7 +96,7 @@ test('an amount written is the amount read', () => {
   ])
 })
 
-test('100,000 random divisions: the parts sum to the whole, none is negative, none is a micro-dollar off its due', () => {
+test('shareOut returns parts that sum to the whole and differ from the exact share by less than a micro-dollar, 100,000 times', () => {
   const total = fc.integer({ min: 0, max: 1_000_000_000_000_000 })
   const weights = fc
     .array(fc.integer({ min: 0, max: 100_000_000 }), { minLength: 1, maxLength: 12 })
@@ -118,7 +118,7 @@ test('100,000 random divisions: the parts sum to the whole, none is negative, no
   )
 })
 
-test('the remainder goes to the largest fractions, and to the first of equal ones', () => {
+test('shareOut gives the remainder to the largest fractions, and to the first of equal ones', () => {
   expect(shareOut(100, [1, 1, 1])).toEqual([34, 33, 33])
   expect(shareOut(10, [70, 25, 5])).toEqual([7, 3, 0])
   expect(shareOut(1, [0, 50, 50])).toEqual([0, 1, 0])

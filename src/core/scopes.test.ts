@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { requireScope } from './scopes.ts'
 
-test('a key without scopes may do everything, one with scopes nothing else, and an unknown scope opens nothing', () => {
+test('requireScope allows everything without scopes, only the named scopes with them, and nothing with an unknown one', () => {
   expect(() => requireScope([], null)).not.toThrow()
   expect(() => requireScope(['read'], 'read')).not.toThrow()
   expect(() => requireScope(['read'], 'models')).toThrow('it takes the scope models')
@@ -10,7 +10,7 @@ test('a key without scopes may do everything, one with scopes nothing else, and 
   expect(() => requireScope(['models'], 'any')).not.toThrow()
 })
 
-test('a key with the former scope ai may ask models, and nothing else', () => {
+test('requireScope allows only models when a key has the former scope ai', () => {
   expect(() => requireScope(['ai'], 'models')).not.toThrow()
   expect(() => requireScope(['ai'], 'agents')).toThrow('it takes the scope agents')
 })

@@ -6,7 +6,7 @@ const sealer = createSealer('a master key of some length')
 const unicode = fc.string({ unit: 'binary', maxLength: 200 })
 
 describe('createSealer', () => {
-  test('opens what it sealed, for any text and purpose', () => {
+  test('opens its own sealed value for any text and purpose', () => {
     fc.assert(
       fc.property(unicode, unicode, (plain, row) => {
         const purpose: SealPurpose = `kept_keys:${row}`
@@ -15,7 +15,7 @@ describe('createSealer', () => {
     )
   })
 
-  test('refuses a value in which any one byte was changed', () => {
+  test('throws when any byte of a sealed value is changed', () => {
     const bytes = Buffer.from(sealer.seal('secret', 'agents:gatewayToken:a1').slice(3), 'base64url')
     for (const index of bytes.keys()) {
       const altered = Buffer.from(bytes)
@@ -24,24 +24,24 @@ describe('createSealer', () => {
     }
   })
 
-  test('refuses a value that was cut at any length', () => {
+  test('throws when a sealed value is shortened', () => {
     const sealed = sealer.seal('secret', 'kept_keys:a')
     for (let length = 0; length < sealed.length; length++) {
       expect(() => sealer.unseal(sealed.slice(0, length), 'kept_keys:a')).toThrow()
     }
   })
 
-  test('refuses a value that was moved to another row', () => {
+  test('throws when a sealed value is moved to another row', () => {
     const sealed = sealer.seal('secret', 'agents:gatewayToken:a1')
     expect(() => sealer.unseal(sealed, 'agents:gatewayToken:a2')).toThrow()
   })
 
-  test('refuses a value that another key sealed', () => {
+  test('throws when another key sealed the value', () => {
     const sealed = createSealer('another master key').seal('secret', 'kept_keys:a')
     expect(() => sealer.unseal(sealed, 'kept_keys:a')).toThrow()
   })
 
-  test('never seals the same text to the same value', () => {
+  test('returns another value each time it seals the same text', () => {
     expect(sealer.seal('secret', 'kept_keys:a')).not.toBe(sealer.seal('secret', 'kept_keys:a'))
   })
 
@@ -52,7 +52,7 @@ describe('createSealer', () => {
   })
 })
 
-test('isSameSecret is equality, whatever the bytes and lengths', () => {
+test('isSameSecret returns whether two values are equal, for any bytes and lengths', () => {
   fc.assert(
     fc.property(unicode, unicode, (left, right) => {
       // Lone surrogates have no UTF-8 form, so compare the encoded bytes.
@@ -63,6 +63,6 @@ test('isSameSecret is equality, whatever the bytes and lengths', () => {
   )
 })
 
-test('sha256 is the digest of FIPS 180-2', () => {
+test('sha256 returns the digests of the examples in FIPS 180-2', () => {
   expect(sha256('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
 })

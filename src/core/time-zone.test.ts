@@ -10,7 +10,7 @@ test.each([
   expect(toLocalTime(new Date('2026-11-24T12:05:00Z'), timeZone)).toBe(text)
 })
 
-test('isTimeZone accepts IANA names only', () => {
+test('isTimeZone returns true only for IANA names', () => {
   for (const name of ['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires']) expect(isTimeZone(name)).toBe(true)
   for (const name of ['', '+02:00', 'Mars/Olympus', '02:00']) expect(isTimeZone(name)).toBe(false)
 })

@@ -5,7 +5,7 @@ import { beyondNewest } from './beyond-newest.ts'
 import { countRows } from './count-rows.ts'
 import { write } from './write.ts'
 
-test('beyondNewest: all but the newest of those that the condition holds for, and nothing while there are no more', async () => {
+test('beyondNewest selects all matching rows but the newest, and none when there are too few', async () => {
   const { db } = openNotes()
   await write(db, (tx) =>
     tx

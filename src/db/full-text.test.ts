@@ -15,7 +15,7 @@ function open(...texts: string[]) {
   }
 }
 
-test('the last word may be the beginning of one, whatever its case and accents; the others may not', () => {
+test('toWordQuery matches the beginning of the last word, ignoring case and accents, and other words whole', () => {
   const find = open('Café am Hafen', 'CAFETERIA', 'a caf')
   expect(find('caf')).toEqual(['Café am Hafen', 'CAFETERIA', 'a caf'])
   expect(find('CAFÉ')).toEqual(['Café am Hafen', 'CAFETERIA'])
@@ -24,7 +24,7 @@ test('the last word may be the beginning of one, whatever its case and accents; 
   expect(find('…')).toBeNull()
 })
 
-test('where too many words begin so, the word itself is looked for and nothing else', () => {
+test('toWordQuery matches the last word whole when too many words begin with it', () => {
   const find = open('word', ...Array.from({ length: 50 }, (_, index) => `word${index}x`))
   expect(find('word')).toEqual(['word'])
   expect(find('word4')).toHaveLength(11)

@@ -17,7 +17,7 @@ function openNotes(rows: number) {
   return { ...connection, count }
 }
 
-test('only the named rows are deleted, in batches between which other writers run', async () => {
+test('deleteInBatches deletes only matching rows, in batches between which other writers run', async () => {
   const { db, count } = openNotes(20_000)
   let isOver = false
   const deleting = deleteInBatches(db, notes, eq(notes.kind, 'odd')).finally(() => {
@@ -33,7 +33,7 @@ test('only the named rows are deleted, in batches between which other writers ru
   expect(between).toBeGreaterThan(10)
 })
 
-test('a signal stops the deletion between two batches; completed batches stay deleted', async () => {
+test('deleteInBatches stops between two batches when its signal aborts; completed batches stay deleted', async () => {
   const { db, count } = openNotes(20_000)
   const ending = new AbortController()
   const change = (tx: Parameters<Parameters<typeof inBatches>[1]>[0], limit: number) => {

@@ -5,7 +5,7 @@ import { readLines } from '../../tests/harness/wires/lines.ts'
 import { StartupError } from '../core/errors.ts'
 import { lockDataDir } from './instance-lock.ts'
 
-test('one process at a time; the lock goes with its process, however that ends', async () => {
+test('lockDataDir allows one process at a time, and the lock ends with its process', async () => {
   using folder = tempFolder()
   const holder = startHolder(folder.path)
   expect((await readLines(holder.stdout).next()).value).toBe('locked')
@@ -20,13 +20,13 @@ test('one process at a time; the lock goes with its process, however that ends',
   release()
 })
 
-test('a lock that was let go can be taken again', () => {
+test('lockDataDir succeeds when the lock was released', () => {
   using folder = tempFolder()
   lockDataDir(folder.path)()
   lockDataDir(folder.path)()
 })
 
-test('an unwritable folder is reported', () => {
+test('lockDataDir throws when the folder is not writable', () => {
   using folder = tempFolder()
   expect(() => lockDataDir(folder.file('missing'))).toThrow(StartupError)
   expect(() => lockDataDir(folder.file('missing'))).not.toThrow(/already running/)

@@ -29,7 +29,7 @@ function openNotes() {
   return { sqlite, sums: () => sqlite.prepare('SELECT kind, notes FROM sums ORDER BY kind').all() }
 }
 
-test('existing rows are counted first, then inserts and deletes, also as part of other transactions', () => {
+test('keepFigures counts existing rows first, then inserts and deletes, also within other transactions', () => {
   const { sqlite, sums } = openNotes()
   keepFigures(sqlite, FIGURES)
   expect(sums()).toEqual([{ kind: 'old', notes: 2 }])
@@ -45,7 +45,7 @@ test('existing rows are counted first, then inserts and deletes, also as part of
   ])
 })
 
-test('another start counts nothing anew, unless a table was made anew and has lost its trigger', () => {
+test('keepFigures counts again at a start only when a table was created anew without its trigger', () => {
   const { sqlite, sums } = openNotes()
   keepFigures(sqlite, FIGURES)
   sqlite.exec('UPDATE sums SET notes = 7')

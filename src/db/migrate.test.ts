@@ -25,8 +25,8 @@ ALTER TABLE __new_parents RENAME TO parents;--> statement-breakpoint
 PRAGMA foreign_keys=ON;`,
 }
 
-describe('our own migrations', () => {
-  test('build the schema, and a second run has nothing to do', () => {
+describe('the migrations of Stead', () => {
+  test('create the schema, and do nothing the second time', () => {
     const { sqlite } = openDatabase(':memory:')
     expect(migrate(sqlite, ownMigrations)).toEqual(ownMigrations.map(({ name }) => name))
     const schema = schemaOf(sqlite)
@@ -44,13 +44,13 @@ describe('our own migrations', () => {
   })
 })
 
-test('only new migrations are applied, in order', () => {
+test('are applied in order when they are new', () => {
   const { sqlite } = openDatabase(':memory:')
   expect(migrate(sqlite, [FIRST])).toEqual(['0000_first'])
   expect(migrate(sqlite, [FIRST, SECOND])).toEqual(['0001_second'])
 })
 
-test('a database that a newer program wrote is refused and left alone', () => {
+test('migrate throws and changes nothing when a newer program wrote the database', () => {
   const { sqlite } = openDatabase(':memory:')
   migrate(sqlite, [FIRST, SECOND])
   const schema = schemaOf(sqlite)
@@ -58,27 +58,27 @@ test('a database that a newer program wrote is refused and left alone', () => {
   expect(schemaOf(sqlite)).toEqual(schema)
 })
 
-test('a migration that was edited after it was applied is refused', () => {
+test('migrate throws when an applied migration was edited', () => {
   const { sqlite } = openDatabase(':memory:')
   migrate(sqlite, [FIRST])
   expect(() => migrate(sqlite, [{ ...FIRST, sql: `${FIRST.sql}\n` }, SECOND])).toThrow(/0000_first.*another content/)
   expect(tablesOf(sqlite)).not.toContain('toys')
 })
 
-describe('a migration that fails', () => {
+describe('a failed migration', () => {
   const FAILING = {
     name: '0002_failing',
     sql: 'CREATE TABLE half (id INTEGER);--> statement-breakpoint\nINSERT INTO nowhere VALUES (1);',
   }
 
-  test('leaves nothing of itself behind, and what came before it', () => {
+  test('is rolled back, and earlier ones stay applied', () => {
     const { sqlite } = openDatabase(':memory:')
     expect(() => migrate(sqlite, [FIRST, SECOND, FAILING])).toThrow(StartupError)
     expect(tablesOf(sqlite)).toEqual(['children', 'migrations', 'parents', 'toys'])
     expect(migrate(sqlite, [FIRST, SECOND])).toEqual([])
   })
 
-  test('leaves foreign keys on', () => {
+  test('leaves foreign keys enabled', () => {
     const { sqlite } = openDatabase(':memory:')
     expect(() => migrate(sqlite, [FAILING])).toThrow(/0002_failing.*nowhere/)
     expect(sqlite.pragma('foreign_keys', { simple: true })).toBe(1)
@@ -95,7 +95,7 @@ describe('a migration that fails', () => {
   })
 })
 
-test('a table is rebuilt without deleting the rows that refer to it', () => {
+test('keeps the rows that refer to a table when the table is rebuilt', () => {
   const { sqlite } = openDatabase(':memory:')
   migrate(sqlite, [FIRST])
   sqlite.exec("INSERT INTO parents VALUES (1, 'Ada'); INSERT INTO children VALUES (1), (1)")
@@ -106,7 +106,7 @@ test('a table is rebuilt without deleting the rows that refer to it', () => {
 })
 
 describe('the backup before a migration', () => {
-  test('holds the data and the schema as they were', () => {
+  test('contains the previous data and schema', () => {
     using folder = tempFolder()
     const { sqlite, close } = openDatabase(folder.file('stead.db'))
     migrate(sqlite, [FIRST], { backupDir: folder.file('backups') })
@@ -123,7 +123,7 @@ describe('the backup before a migration', () => {
     backup.close()
   })
 
-  test('is not made for an empty database or without new migrations', () => {
+  test('is omitted when the database is empty or no migration is new', () => {
     using folder = tempFolder()
     const { sqlite, close } = openDatabase(folder.file('stead.db'))
     migrate(sqlite, [FIRST], { backupDir: folder.file('backups') })
@@ -132,7 +132,7 @@ describe('the backup before a migration', () => {
     close()
   })
 
-  test('stops the migration when it cannot be made', () => {
+  test('stops the migration when it fails', () => {
     using folder = tempFolder()
     const { sqlite, close } = openDatabase(folder.file('stead.db'))
     migrate(sqlite, [FIRST])

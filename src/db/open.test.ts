@@ -5,7 +5,7 @@ import { tempFolder } from '../../tests/harness/temp-folder.ts'
 import { StartupError } from '../core/errors.ts'
 import { openDatabase } from './open.ts'
 
-test('every pragma that durability and integrity rest on holds on a file', () => {
+test('openDatabase sets every pragma for durability and integrity on a file', () => {
   using folder = tempFolder()
   const { sqlite, close } = openDatabase(folder.file('stead.db'))
   const names = ['journal_mode', 'synchronous', 'foreign_keys', 'trusted_schema', 'cell_size_check', 'busy_timeout']
@@ -21,7 +21,7 @@ test('every pragma that durability and integrity rest on holds on a file', () =>
   close()
 })
 
-test('the file is readable by its owner alone, and so are its folder and its log', () => {
+test('openDatabase makes the file, its folder and its log readable by the owner only', () => {
   using folder = tempFolder()
   const { sqlite, close } = openDatabase(folder.file('new/stead.db'))
   sqlite.exec('CREATE TABLE a (id INTEGER)')
@@ -30,7 +30,7 @@ test('the file is readable by its owner alone, and so are its folder and its log
   close()
 })
 
-test('written rows exist after the file is reopened', () => {
+test('openDatabase returns written rows when the file is opened again', () => {
   using folder = tempFolder()
   const first = openNotes(folder.file('stead.db'))
   first.tx.insert(notes).values({ id: 1, text: 'kept' }).run()
@@ -40,26 +40,26 @@ test('written rows exist after the file is reopened', () => {
   second.close()
 })
 
-test('a child without its parent is refused', () => {
+test('a row is refused when its parent does not exist', () => {
   const { sqlite } = openDatabase(':memory:')
   sqlite.exec('CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE TABLE b (a INTEGER REFERENCES a(id))')
   expect(() => sqlite.exec('INSERT INTO b VALUES (1)')).toThrow('FOREIGN KEY')
 })
 
-test('a file that cannot be opened stops the boot with a line that names DATA_DIR', () => {
+test('openDatabase throws a line that names DATA_DIR when a file cannot be opened', () => {
   using folder = tempFolder()
   writeFileSync(folder.file('a-file'), '')
   expect(() => openDatabase(folder.file('a-file/stead.db'))).toThrow(StartupError)
   expect(() => openDatabase(folder.file('a-file/stead.db'))).toThrow(/^DATA_DIR: /)
 })
 
-test('a file that is not a database is refused', () => {
+test('openDatabase throws when a file is not a database', () => {
   using folder = tempFolder()
   writeFileSync(folder.file('stead.db'), 'this is not SQLite, whatever its name says'.repeat(100))
   expect(() => openDatabase(folder.file('stead.db'))).toThrow(StartupError)
 })
 
-test('the type of a database for reading has no verb that writes', () => {
+test('the type of a read-only database has no method that writes', () => {
   const { db } = openNotes()
   // @ts-expect-error: only `write` provides a connection that can insert.
   db.insert

@@ -24,7 +24,7 @@ function openNotes(file: string) {
   return { ...connection, sizeBytes }
 }
 
-test('a new database gives the pages of deleted rows back, in small steps and but for some', async () => {
+test('giveBackSpace frees most pages of deleted rows in small steps when the database is new', async () => {
   using folder = tempFolder()
   type Opened = { notes: ReturnType<typeof openNotes>; full: number; given: number }
   const opened: Opened[] = []
@@ -50,7 +50,7 @@ test('a new database gives the pages of deleted rows back, in small steps and bu
   }
 })
 
-test('an older one, which cannot, can after it was compacted once', async () => {
+test('giveBackSpace frees pages of an older database when it was compacted once', async () => {
   using folder = tempFolder()
   const file = folder.file('stead.db')
   const old = new Database(file)

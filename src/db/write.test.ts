@@ -17,7 +17,7 @@ const put = (tx: Tx, { id, text }: Note) =>
   tx.insert(notes).values({ id, text }).onConflictDoUpdate({ target: notes.id, set: { text } }).run()
 const readAll = (db: Pick<Tx, 'select'>): Note[] => db.select().from(notes).orderBy(notes.id).all()
 
-describe('any mix of closures', () => {
+describe('writes of random closures', () => {
   /** One step of a caller of `write`; a pause ends the turn, so the next step is in another commit. */
   type Step = { kind: 'put' | 'fail' | 'break a rule' | 'be asynchronous' | 'forget to run' | 'pause'; note: Note }
   const step: fc.Arbitrary<Step> = fc.record({
@@ -25,7 +25,7 @@ describe('any mix of closures', () => {
     note: fc.record({ id: fc.nat(5), text: fc.string() }),
   })
 
-  test('runs in order, each seeing what succeeded before it, and one that fails leaves nothing', async () => {
+  test('run in order, each sees the earlier ones that succeeded, and one that fails leaves nothing', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         const { db, close } = openNotes()
@@ -67,7 +67,7 @@ describe('any mix of closures', () => {
   }
 })
 
-test('closures of one turn share one commit; those of another turn have their own', async () => {
+test('share one commit when they come in one turn of the event loop, and use another in the next', async () => {
   using folder = tempFolder()
   const { db, close } = openNotes(folder.file('stead.db'))
   const count = async (work: () => Promise<unknown>) => {
@@ -91,7 +91,7 @@ test('closures of one turn share one commit; those of another turn have their ow
   close()
 })
 
-test('a result arrives only after its commit: another connection sees the row by then', async () => {
+test('write resolves after its commit, when another connection can read the row', async () => {
   using folder = tempFolder()
   const { db, close } = openNotes(folder.file('stead.db'))
   const other = new Database(folder.file('stead.db'), { readonly: true })
@@ -106,13 +106,13 @@ test('a result arrives only after its commit: another connection sees the row by
   close()
 })
 
-test('the closure’s own error reaches its caller unchanged', async () => {
+test('write rejects with the error of the closure', async () => {
   const { db } = openNotes()
   const error = new AppError('conflict', 'Taken')
   expect(await rejected(write(db, () => raise(error)))).toBe(error)
 })
 
-test('a closure may ask for another write, which runs after it', async () => {
+test('write runs a closure after another one that requests it', async () => {
   const { db } = openNotes()
   const inner = await write(db, (tx) => {
     put(tx, { id: 1, text: 'outer' })
@@ -121,8 +121,8 @@ test('a closure may ask for another write, which runs after it', async () => {
   expect(await inner[0]).toEqual([{ id: 1, text: 'outer' }])
 })
 
-describe('an asynchronous closure', () => {
-  test('is rejected, and its writes before the wait are rolled back', async () => {
+describe('write with an asynchronous closure', () => {
+  test('rejects, and rolls back what was written before the wait', async () => {
     const { db } = openNotes()
     const error = await rejected(
       write(db, async (tx) => {
@@ -133,7 +133,7 @@ describe('an asynchronous closure', () => {
     expect(readAll(db)).toEqual([])
   })
 
-  test('a query that was built but not run is refused, rather than run outside the transaction', async () => {
+  test('rejects when a query was built but not run, instead of running it outside the transaction', async () => {
     const { db } = openNotes()
     await rejected(write(db, (tx) => tx.insert(notes).values({ id: 1, text: 'forgotten' })))
     await nextTurn()
@@ -141,8 +141,8 @@ describe('an asynchronous closure', () => {
   })
 })
 
-describe('while another process holds the file', () => {
-  test('for 300 ms, writes wait and succeed, in order', async () => {
+describe('write while another process locks the file', () => {
+  test('waits and succeeds in order when the lock takes 300 ms', async () => {
     using folder = tempFolder()
     const { db, close } = openNotes(folder.file('stead.db'))
     const other = holdFile(folder.file('stead.db'))
@@ -161,7 +161,7 @@ describe('while another process holds the file', () => {
     close()
   })
 
-  test('for more than 2 s, writes fail as unavailable; once it is free they succeed again', async () => {
+  test('rejects as unavailable when the lock takes over 2 s, and succeeds when the file is free', async () => {
     using folder = tempFolder()
     const { db, close } = openNotes(folder.file('stead.db'))
     const other = holdFile(folder.file('stead.db'))
@@ -189,7 +189,7 @@ describe('while another process holds the file', () => {
   }
 })
 
-test('closures that take long together go over several turns of the event loop, in their order', async () => {
+test('runs slow closures in several turns of the event loop, in order', async () => {
   const { db } = openNotes()
   const order: number[] = []
   const writing = Promise.all(
@@ -209,8 +209,8 @@ test('closures that take long together go over several turns of the event loop, 
   expect(order).toEqual(Array.from({ length: 20 }, (_, id) => id))
 })
 
-describe('the reason why nothing can be written', () => {
-  test('is known while the file is read-only, and gone with the first write that succeeds', async () => {
+describe('findWriteFailure', () => {
+  test('returns a reason while the file is read-only, and null when a write succeeds', async () => {
     const { db, sqlite } = openNotes()
     expect(findWriteFailure(db)).toBeNull()
     sqlite.pragma('query_only = ON')
@@ -221,7 +221,7 @@ describe('the reason why nothing can be written', () => {
     expect(findWriteFailure(db)).toBeNull()
   })
 
-  test('is known while the disk is full, also when SQLite gave the whole batch up; a bad closure is no reason', async () => {
+  test('returns a reason while the disk is full, also when SQLite rolls back the batch, and none for a failing closure', async () => {
     const { db, sqlite } = openNotes()
     await rejected(write(db, () => raise(new Error('bad'))))
     expect(findWriteFailure(db)).toBeNull()
@@ -234,8 +234,8 @@ describe('the reason why nothing can be written', () => {
   })
 })
 
-describe('when the disk is full', () => {
-  test('a batch that SQLite rolls back acknowledges no lost write and continues with the rest', async () => {
+describe('write when the disk is full', () => {
+  test('acknowledges no lost write when SQLite rolls back a batch, and continues with the rest', async () => {
     const { db, sqlite } = openNotes()
     await write(db, (tx) => put(tx, { id: 0, text: 'before' }))
     sqlite.pragma(`max_page_count = ${Number(sqlite.pragma('page_count', { simple: true }))}`)
@@ -252,7 +252,7 @@ describe('when the disk is full', () => {
     expect(results[2]).toBe('done')
   })
 
-  test('writes succeed again once space is free', async () => {
+  test('succeeds again when space is free', async () => {
     const { db, sqlite } = openNotes()
     sqlite.pragma(`max_page_count = ${Number(sqlite.pragma('page_count', { simple: true }))}`)
     await rejected(write(db, (tx) => put(tx, { id: 1, text: 'x'.repeat(100_000) })))
@@ -261,7 +261,7 @@ describe('when the disk is full', () => {
     expect(readAll(db)).toHaveLength(1)
   })
 
-  test.skipIf(!canMount())('on a full file system only stored writes were acknowledged', async () => {
+  test.skipIf(!canMount())('acknowledges only stored writes when the file system is full', async () => {
     using disk = mountSmallDisk() ?? raise(new Error('mounting worked a moment ago'))
     const { db, sqlite, close } = openNotes(disk.file('stead.db'))
     const acknowledged = new Set<number>()
@@ -307,9 +307,9 @@ describe('when the disk is full', () => {
   }
 })
 
-describe('durability', () => {
+describe('durability of writes', () => {
   const CYCLES = 30
-  test(`kill -9 at a random moment under 64 writers, ${CYCLES} times: every acknowledged write is there, the file is whole`, async () => {
+  test(`every acknowledged write is stored and the file is intact when 64 writers are killed ${CYCLES} times`, async () => {
     using folder = tempFolder()
     const file = folder.file('stead.db')
     openNotes(file).close()
@@ -346,7 +346,7 @@ describe('durability', () => {
   }
 })
 
-test('a row whose owner was deleted concurrently is not found and not written', async () => {
+test('a row is neither found nor written when its owner is deleted concurrently', async () => {
   const { db, sqlite } = openNotes()
   sqlite.exec('CREATE TABLE lines (id INTEGER PRIMARY KEY, note INTEGER NOT NULL REFERENCES notes (id)) STRICT')
   const adding = write(db, (tx) => tx.run(sql`INSERT INTO lines (note) VALUES (7)`))
@@ -354,12 +354,12 @@ test('a row whose owner was deleted concurrently is not found and not written', 
   expect(sqlite.prepare('SELECT * FROM lines').all()).toEqual([])
 })
 
-test('a database that was opened without a queue refuses to write', () => {
+test('write throws when the database was opened without a queue', () => {
   const { db } = openDatabase(':memory:')
   expect(() => write(db, () => 1)).toThrow('write queue')
 })
 
-test('a write closure can delete and update, and its result is the caller’s', async () => {
+test('write runs a closure that deletes and updates, and returns its result', async () => {
   const { db } = openNotes()
   await write(db, (tx) => put(tx, { id: 1, text: 'a' }))
   const changed = await write(db, (tx) => tx.update(notes).set({ text: 'b' }).where(eq(notes.id, 1)).returning().get())

@@ -30,8 +30,8 @@ async function failureOf(work: Promise<unknown>): Promise<AppError> {
   throw new Error('It did not fail')
 }
 
-describe('with the built-in agent', () => {
-  test('probes, chat, stream, history and reset', async () => {
+describe('gateway of the built-in agent', () => {
+  test('probes, chat, stream, history and reset succeed when the agent runs', async () => {
     await using agent = await startTestAgent()
     const endpoint = { baseUrl: agent.url, gatewayToken: agent.token, kind: 'stead' } as const
     expect(await gateway.isLive(endpoint)).toBe(true)
@@ -48,7 +48,7 @@ describe('with the built-in agent', () => {
     expect(await gateway.history(endpoint, 'conv:1', 3)).toEqual([])
   })
 
-  test('chat keeps the message of a limit and maps other errors', async () => {
+  test("chat throws the agent's message when a limit is reached, and maps other errors", async () => {
     await using agent = await startTestAgent()
     const endpoint = { baseUrl: agent.url, gatewayToken: agent.token, kind: 'stead' } as const
     const cases = [
@@ -93,7 +93,7 @@ test('isLive returns false and calls throw `unavailable` when nothing listens', 
   expect(await failureOf(gateway.chat(stranger.endpoint, request, never))).toMatchObject({ kind: 'unavailable' })
 })
 
-test('probes and chat reject a page with status 200', async () => {
+test('probes and chat throw when the response is a page with status 200', async () => {
   await using stranger = startStranger(page)
   expect(await gateway.isLive(stranger.endpoint)).toBe(false)
   expect(await failureOf(gateway.readiness(stranger.endpoint))).toMatchObject({ kind: 'upstream_failed' })
@@ -101,7 +101,7 @@ test('probes and chat reject a page with status 200', async () => {
   expect(await failureOf(gateway.resetMemory(stranger.endpoint))).toMatchObject({ kind: 'upstream_failed' })
 })
 
-test('readiness accepts 503 and a bare {ready}', async () => {
+test('readiness is read when the agent returns 503 or only {ready}', async () => {
   await using stranger = startStranger((call) =>
     call.headers.get('authorization') === 'Bearer gw_1'
       ? Response.json({ ready: false, failing: ['startup-sidecars'], uptimeMs: 5 }, { status: 503 })
@@ -116,7 +116,7 @@ test('readiness accepts 503 and a bare {ready}', async () => {
   expect(await gateway.readiness(other)).toEqual({ ready: true, failing: [], uptimeMs: null })
 })
 
-test("chat sends both session headers and the program's model name", async () => {
+test("chat sends both session headers and the program's model name when it is called", async () => {
   let seen: unknown
   await using stranger = startStranger(async (call) => {
     const { headers } = call
@@ -138,7 +138,7 @@ const streams: [string, string, string, string][] = [
   ['a limit', `data: {"error":{"message":"429 quota","type":"rate_limit_error"}}\n\n`, 'limited', '429 quota'],
   ['no JSON', `data: {]\n\n${done}`, 'upstream_failed', 'not a reply'],
 ]
-test.each(streams)('streamChat throws for %s in the stream', async (_name, body, kind, message) => {
+test.each(streams)('streamChat throws when the stream contains %s', async (_name, body, kind, message) => {
   await using stranger = startStranger(() => sse(body))
   const failure = await failureOf(gateway.chat(stranger.endpoint, request, never))
   expect(failure).toMatchObject({ kind, message: expect.stringContaining(message) })
@@ -154,12 +154,12 @@ const statuses: [number, string][] = [
   [503, 'unavailable'],
   [504, 'upstream_timeout'],
 ]
-test.each(statuses)('chat maps status %d to `%s`', async (status, kind) => {
+test.each(statuses)('chat, when the status is %d, throws `%s`', async (status, kind) => {
   await using stranger = startStranger(() => new Response('x', { status }))
   expect(await failureOf(gateway.chat(stranger.endpoint, request, never))).toMatchObject({ kind })
 })
 
-test('chat and probes time out without bytes, not during keep-alives', async () => {
+test('chat and probes time out when no bytes arrive, and wait while keep-alives arrive', async () => {
   const hasty = createAgentGateway({ fetch }, { probeMs: 100, changeMs: 100, chatIdleMs: 3000, chatTotalMs: 120_000 })
   const quiet = Promise.withResolvers<Response>()
   await using stranger = startStranger(() => quiet.promise)
@@ -183,7 +183,7 @@ test('chat and probes time out without bytes, not during keep-alives', async () 
   expect(await hasty.chat(patient.endpoint, request, never)).toBe('at last')
 })
 
-test('createAsk follows no redirect', async () => {
+test('createAsk throws when the response is a redirect', async () => {
   await using target = startStranger(() => sse(says1('stolen') + done))
   await using stranger = startStranger(() => Response.redirect(`${target.endpoint.baseUrl}/v1/chat/completions`, 307))
   expect(await failureOf(gateway.chat(stranger.endpoint, request, never))).toMatchObject({ kind: 'upstream_failed' })

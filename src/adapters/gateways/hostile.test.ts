@@ -28,7 +28,7 @@ test.each([
   ['lists in each other', '['.repeat(ANSWER_BYTES / 2) + ']'.repeat(ANSWER_BYTES / 2)],
   ['nothing, as often as is read', many('{}', 80_000)],
 ])(
-  'calls return promptly when an agent answers %s',
+  'calls return promptly when an agent returns %s',
   async (_what, said) => {
     const limitMs = HOLD_MS * measureSlowness()
     const names = ['failing', 'items', 'channels', 'sessions', 'tools', 'text', 'version']
@@ -66,7 +66,7 @@ test.each([
   ['one event of lists in each other', `data: ${'['.repeat(STREAM_BYTES)}\n\n`],
   ['one event of choices, as many as are read', `data: {"choices":${many('1', 50_000)}}\n\n`],
 ])(
-  'streamChat returns promptly for 15 MB of %s',
+  'streamChat returns promptly when an agent sends 15 MB of %s',
   async (_what, said) => {
     const limitMs = HOLD_MS * measureSlowness()
     await using agent = startHostile(said, 'text/event-stream')
@@ -82,7 +82,7 @@ test.each([
   TIMEOUT_MS,
 )
 
-test('streamTurn limits reported tool calls and drops invalid numbers', async () => {
+test('streamTurn limits reported tool calls and drops invalid numbers when an agent reports too much', async () => {
   const report = (told: object) => `data: ${JSON.stringify({ choices: [], ...told })}\n\n`
   const tool = { type: 'tool', name: 'n'.repeat(300), arguments: 'a'.repeat(9000), result: '', success: true }
   const said = [

@@ -38,13 +38,13 @@ function startAdministration(answer: (method: string) => unknown = () => undefin
   }
 }
 
-test('endPairings removes all paired and pending devices of an OpenClaw gateway', async () => {
+test('endPairings removes all devices when an OpenClaw gateway has paired and pending ones', async () => {
   await using administration = startAdministration()
   await gateway.endPairings(administration.endpoint)
   expect([administration.devices.size, administration.requests.size]).toEqual([0, 0])
 })
 
-test('endPairings sends nothing to the built-in agent', async () => {
+test('endPairings sends nothing when the agent is the built-in one', async () => {
   await using administration = startAdministration()
   await gateway.endPairings({ ...administration.endpoint, kind: 'stead' })
   expect(administration.calls).toEqual([])

@@ -28,7 +28,7 @@ test('resetMemory pairs once, deletes all sessions but the main one, and empties
   expect(double.paired.size).toBe(1)
 })
 
-test('resetMemory succeeds without a workspace', async () => {
+test('resetMemory succeeds when the agent has no workspace', async () => {
   const state = createOpenClawState({ hasWorkspace: false })
   await using double = startOpenClawDouble(state.answer)
   await gateway.resetMemory(double.endpoint)
@@ -36,7 +36,7 @@ test('resetMemory succeeds without a workspace', async () => {
   expect(await gateway.readNotes(double.endpoint)).toEqual([])
 })
 
-test('readNotes returns memory files and diary, oldest first, without empty files and identity', async () => {
+test('readNotes returns memory files and diary, oldest first, without empty and identity files', async () => {
   await using double = startOpenClawDouble(createOpenClawState().answer)
   expect(await gateway.readNotes(double.endpoint)).toEqual([
     { path: 'MEMORY.md', text: 'tea', updatedAt: new Date(1000) },
@@ -45,7 +45,7 @@ test('readNotes returns memory files and diary, oldest first, without empty file
   ])
 })
 
-test('readNotes returns the newest hundred files of a long diary', async () => {
+test('readNotes returns the newest hundred files when the diary is long', async () => {
   const state = createOpenClawState()
   for (let day = 0; day < 150; day++) state.files.set(`memory/${day}.md`, `day ${day}`)
   await using double = startOpenClawDouble(state.answer)
@@ -53,7 +53,7 @@ test('readNotes returns the newest hundred files of a long diary', async () => {
   expect([notes.length, notes[0]?.text, notes.at(-1)?.text]).toEqual([100, 'day 50', 'day 149'])
 })
 
-test('writeNote replaces and empties a memory file, and rejects other files', async () => {
+test('writeNote replaces and empties a memory file, and throws when the file is another one', async () => {
   const state = createOpenClawState()
   await using double = startOpenClawDouble(state.answer)
   await gateway.writeNote(double.endpoint, { path: 'MEMORY.md', text: 'coffee' })
@@ -71,7 +71,7 @@ test('writeNote replaces and empties a memory file, and rejects other files', as
   }
 })
 
-test("resetMemory throws the agent's message, also when a session remains", async () => {
+test("resetMemory throws the agent's message when a call fails or a session remains", async () => {
   await using refusing = startOpenClawDouble(() => refusal('not now'))
   await expect(gateway.resetMemory(refusing.endpoint)).rejects.toMatchObject({
     kind: 'upstream_failed',
@@ -86,7 +86,7 @@ test("resetMemory throws the agent's message, also when a session remains", asyn
   })
 })
 
-test('resetMemory throws without pairing, token, response, valid JSON or listener', async () => {
+test('resetMemory throws when pairing, token, response, valid JSON or listener is missing', async () => {
   await using stubborn = startOpenClawDouble(() => ({}), { isStubborn: true })
   await expect(gateway.resetMemory(stubborn.endpoint)).rejects.toMatchObject({ message: 'pairing required' })
   const stranger = { ...stubborn.endpoint, gatewayToken: 'wrong' }
@@ -119,7 +119,7 @@ test.each<[string, (method: string, params: Record<string, unknown>) => unknown]
         : { sessions: [], file: { content: 'a'.repeat(3_000_000) } },
   ],
 ])(
-  'resetMemory and readNotes disconnect from an agent that sends %s',
+  'resetMemory and readNotes disconnect when an agent sends %s',
   async (what, answer) => {
     // The peer writes hundreds of thousands of files in the same event loop.
     const limitMs = what.startsWith('hundreds') ? Number.POSITIVE_INFINITY : 50 * measureSlowness()
@@ -139,7 +139,7 @@ test.each<[string, (method: string, params: Record<string, unknown>) => unknown]
   600_000,
 )
 
-test('readNotes disconnects from an agent that floods it with events', async () => {
+test('readNotes disconnects when an agent sends too many events', async () => {
   const limitMs = 200 * measureSlowness()
   const holdMs = await findHold(limitMs, async () => {
     using server = Bun.serve({

@@ -21,7 +21,7 @@ function startDoor(agentUrl: string) {
   })
 }
 
-test('openTunnel closes a WebSocket after a million messages at once', async () => {
+test('openTunnel closes a WebSocket when a million messages arrive at once', async () => {
   const limitMs = HOLD_MS * measureSlowness()
   await using agent = Bun.spawn([process.execPath, PROGRAM], { stdout: 'pipe', stderr: 'inherit' })
   const { value } = await agent.stdout.getReader().read()
@@ -35,7 +35,7 @@ test('openTunnel closes a WebSocket after a million messages at once', async () 
   expect(await findHold(limitMs, work)).toBeLessThan(limitMs)
 }, 600_000)
 
-test('openTunnel forwards a hundred messages at once in both directions', async () => {
+test('openTunnel forwards all messages when a hundred arrive at once in both directions', async () => {
   using agent = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,

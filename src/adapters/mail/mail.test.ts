@@ -11,7 +11,7 @@ const MAIL = {
   html: '<p>Grüße &amp; more</p>',
 }
 
-test('send delivers text and HTML from the configured sender', async () => {
+test('send delivers text and HTML when a mail server is configured', async () => {
   await using server = await startMailServer()
   const { log } = capturedLog()
   const mailer = createMailer({ smtpUrl: server.url, from: 'Stead <stead@example.org>', writesToLog: true }, { log })

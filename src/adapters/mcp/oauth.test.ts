@@ -45,7 +45,7 @@ function open(answers: { server?: object; issuer?: object; challenge?: string })
 
 const toCode = (error: unknown) => (error instanceof AppError ? (error.extra.code ?? error.kind) : error)
 
-test('discover follows the challenge of the server and returns resource, issuer and scopes', async () => {
+test('discover returns resource, issuer and scopes when the server sends a challenge', async () => {
   await using it = open({
     challenge: 'Bearer resource_metadata="http://mcp.example:8080/meta/oauth-protected-resource", scope="files:read"',
     server: { resource: SERVER, authorization_servers: [ISSUER], scopes_supported: ['other'] },
@@ -65,7 +65,7 @@ test.each([
   ['a private registration endpoint', {}, { registration_endpoint: 'https://[fd00::1]/register' }],
   ['a private revocation endpoint', {}, { revocation_endpoint: 'https://127.0.0.1/revoke' }],
   ['a script as authorization endpoint', {}, { authorization_endpoint: 'javascript:alert(1)' }],
-])('discover refuses %s', async (_what, server, issuer) => {
+])('discover throws when the server returns %s', async (_what, server, issuer) => {
   await using it = open({
     server: { resource: SERVER, authorization_servers: [ISSUER], ...server },
     issuer: { ...METADATA, ...issuer },
@@ -74,7 +74,7 @@ test.each([
   expect(code).toBeOneOf(['UNSAFE_ENDPOINT', 'AUTHORIZATION_FAILED', 'upstream_failed'])
 })
 
-test('register, exchange and revoke refuse an endpoint whose name is a private address', async () => {
+test('register, exchange and revoke throw when the name of an endpoint is a private address', async () => {
   await using it = open({})
   const issuer = {
     ...METADATA,

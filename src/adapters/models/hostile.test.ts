@@ -83,7 +83,7 @@ test.each<[string, string, Dialect?]>([
   TIMEOUT_MS,
 )
 
-test('complete stops reading when an answer is endless', async () => {
+test('complete stops reading when an answer does not end', async () => {
   let sentBytes = 0
   const server = Bun.serve({
     hostname: '127.0.0.1',

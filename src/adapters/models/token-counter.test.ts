@@ -19,7 +19,7 @@ test.each([
   ['code', 'const x = (a: number) => a * 2 // doubles\n'],
   ['what looks like a mark of the tokenizer', 'Say <|endoftext|> and <|im_start|> to me. '],
 ])(
-  'count is within two percent of the tokenizer for %s',
+  'count differs from the tokenizer by at most two percent when the text is %s',
   async (_what, sentence) => {
     const text = sentence.repeat(200)
     const exact = countTokens(text, { disallowedSpecial: new Set() })
@@ -33,7 +33,7 @@ test.each([
 )
 
 test(
-  'count includes tools, calls, reasoning, parts and images but not JSON syntax',
+  'count includes tools, calls, reasoning, parts and images but no JSON syntax',
   async () => {
     const countOf = async (request: string) => (await counter.count({ request, said: '' })).input
     const plain = await countOf(ask('Hi'))
@@ -67,7 +67,7 @@ test.each([
   ['one letter', 'a'.repeat(4_000_000)],
   ['no spaces', 'The-quick-brown-fox-'.repeat(200_000)],
 ])(
-  'count samples quickly when a very long text consists of %s',
+  'count finishes quickly when a very long text consists of %s',
   async (_what, text) => {
     const { output } = await counter.count({ request: ask(text), said: text })
     expect(output).toBeGreaterThan(text.length / 20)

@@ -29,7 +29,7 @@ test.each([
   ['lists in a vector', '{"data":[{"embedding":[[1],[2]]}]}'],
   ['nothing after the last', '{"data":[{"embedding":[1]}'],
   ['too much beside', `{"data":[${'1,'.repeat(200_000)}1]}`],
-])('parseVectors rejects %s', async (_what, json) => {
+])('parseVectors throws when the answer contains %s', async (_what, json) => {
   await expect(parseVectors(json)).rejects.toThrow(SyntaxError)
 })
 
@@ -42,14 +42,17 @@ test.each([
   ['the word again and again', '{"data":[', '"embedding",', '1]}'],
   ['empty vectors', '{"data":[', '{"embedding":[]},', '1]}'],
   ['what is no vector', '{"data":[', '1,', '1]}'],
-])('parseVectors rejects sixty million characters of %s without blocking', async (_what, head, part, end) => {
-  const json = Buffer.concat([Buffer.from(head), Buffer.alloc(FLOOD_CHARACTERS, part), Buffer.from(end)]).toString(
-    'latin1',
-  )
-  const limitMs = 50 * measureSlowness()
-  const work = () => expect(parseVectors(json)).rejects.toThrow(SyntaxError)
-  expect(await findHold(limitMs, work)).toBeLessThan(limitMs)
-})
+])(
+  'parseVectors throws without blocking when the answer has sixty million characters of %s',
+  async (_what, head, part, end) => {
+    const json = Buffer.concat([Buffer.from(head), Buffer.alloc(FLOOD_CHARACTERS, part), Buffer.from(end)]).toString(
+      'latin1',
+    )
+    const limitMs = 50 * measureSlowness()
+    const work = () => expect(parseVectors(json)).rejects.toThrow(SyntaxError)
+    expect(await findHold(limitMs, work)).toBeLessThan(limitMs)
+  },
+)
 
 test('embed returns 2,048 vectors of 1,536 numbers unchanged without blocking', async () => {
   const vector = JSON.stringify({

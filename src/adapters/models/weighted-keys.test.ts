@@ -21,7 +21,7 @@ test.each([
     ],
   ],
   ['', [['', 1]]],
-] as const)('parseWeightedKeys reads %j', (text, keys) => {
+] as const)('parseWeightedKeys parses %j', (text, keys) => {
   expect(parseWeightedKeys(text).map(({ key, weight }) => [key, weight])).toEqual(keys.map((pair) => [...pair]))
 })
 
@@ -48,13 +48,13 @@ function keyed(text: string, failures: Record<string, () => ProviderError> = {})
   return { calls, clock, ask }
 }
 
-test('distributeOverKeys gives each key its share of calls, interleaved', async () => {
+test('distributeOverKeys interleaves keys in proportion to their weights', async () => {
   const { calls, ask } = keyed('a*3, b*1')
   for (let call = 0; call < 8; call++) await ask()
   expect(calls.join('')).toBe('aabaaaba')
 })
 
-test('distributeOverKeys continues with another key and lets a limited one rest', async () => {
+test('distributeOverKeys uses another key when one is rate-limited', async () => {
   const limited = () => new ProviderError('limited', 'busy', { retryAfterMs: 5000 })
   const { calls, clock, ask } = keyed('a, b', { a: limited })
   expect((await ask()).content).toBe('b')
@@ -66,7 +66,7 @@ test('distributeOverKeys continues with another key and lets a limited one rest'
   expect(calls.filter((key) => key === 'a')).toHaveLength(2)
 })
 
-test('distributeOverKeys throws the last error when no key works, and others at once', async () => {
+test('distributeOverKeys throws the last error when every key fails, and any other error at once', async () => {
   const rejected = () => new ProviderError('credentials', 'rejected')
   const none = keyed('a, b', { a: rejected, b: rejected })
   expect(none.ask()).rejects.toMatchObject({ failure: 'credentials' })

@@ -78,7 +78,7 @@ test.each([
   ['lab', ['messages'], { messages: ['k', null], models: ['k', null] }],
   ['lab', ['chat', 'messages'], { messages: ['k', null], models: [null, 'Bearer k'] }],
   ['openrouter', undefined, { messages: [null, 'Bearer k'], models: [null, 'Bearer k'] }],
-] as const)('%s of the dialects %j gets its key in one header', async (id, dialects, expected) => {
+] as const)('%s of a provider with the dialects %j sends its key in one header', async (id, dialects, expected) => {
   await using test = startProviderWith('{"data":[]}', 'application/json', id, dialects)
   await test.provider.complete(request('messages'), AbortSignal.timeout(10_000)).catch(() => null)
   await test.provider.listModels(AbortSignal.timeout(10_000))
@@ -96,7 +96,7 @@ const MESSAGE_EVENTS = [
   { type: 'message_stop' },
 ]
 
-test('stream passes Messages events on and merges their usage', async () => {
+test('stream forwards Messages events and merges their usage', async () => {
   await using test = startProviderWith(toStream(MESSAGE_EVENTS), 'text/event-stream')
   const chunks = await readAll(await test.provider.stream(request('messages'), AbortSignal.timeout(10_000)))
   expect(chunks.map(({ event }) => event)).toEqual(MESSAGE_EVENTS.map(({ type }) => type))
@@ -118,7 +118,7 @@ test.each([
     [MESSAGE_EVENTS[0] ?? {}, { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }],
     { failure: 'broken', isSpent: false, usage: null },
   ],
-])('stream throws when a Messages stream has %s', async (_what, events, error) => {
+])('stream throws when a Messages stream contains %s', async (_what, events, error) => {
   await using test = startProviderWith(toStream(events), 'text/event-stream')
   const chunks = await test.provider.stream(request('messages'), AbortSignal.timeout(10_000))
   await expect(readAll(chunks)).rejects.toMatchObject(error)
@@ -138,7 +138,7 @@ const RESPONSE = {
   },
 }
 
-test('complete and stream read text and usage of Responses', async () => {
+test('complete and stream read text and usage when the provider speaks Responses', async () => {
   const counted = { ...COUNTED, cacheCreationTokens: 10, cacheCreationHourTokens: 0 }
   await using whole = startProviderWith(JSON.stringify(RESPONSE), 'application/json', 'openai')
   const answer = await whole.provider.complete(request('responses'), AbortSignal.timeout(10_000))
@@ -157,7 +157,7 @@ test('complete and stream read text and usage of Responses', async () => {
   expect(chunks.at(-1)?.usage).toEqual(counted)
 })
 
-test('stream throws with the usage when a response failed', async () => {
+test('stream throws an error with the usage when a response fails', async () => {
   const events = [
     { type: 'response.created', response: { id: 'resp_1' } },
     { type: 'response.failed', response: { ...RESPONSE, status: 'failed' } },

@@ -53,7 +53,7 @@ function startCollector() {
 }
 
 test(
-  'OTEL_EXPORTER_OTLP_ENDPOINT: each model call is a span of the conventions without content',
+  'OTEL_EXPORTER_OTLP_ENDPOINT exports each model call as a span with standard attributes and no content',
   async () => {
     const collector = startCollector()
     const provider = await startProvider()
@@ -116,7 +116,7 @@ test(
 )
 
 test(
-  'OTEL_EXPORTER_OTLP_ENDPOINT: an agent turn is a span with child spans for tool and model calls, without content',
+  'OTEL_EXPORTER_OTLP_ENDPOINT exports each turn as a span with tool and model calls below it and no content',
   async () => {
     const collector = startCollector()
     await using provider = await startProvider(({ body }) =>
@@ -167,7 +167,7 @@ test(
 )
 
 test(
-  'OTEL_EXPORTER_OTLP_ENDPOINT: answers succeed and one line is logged when the collector is unreachable',
+  'OTEL_EXPORTER_OTLP_ENDPOINT delays no answer and logs one line when the collector is unreachable',
   async () => {
     const provider = await startProvider()
     const [port] = await findFreePorts(1)

@@ -142,7 +142,7 @@ test('a tunnel carries large answers, uploads and WebSockets', async () => {
   expect(world.links.stateOf('ins_1').latencyMs).toBeGreaterThanOrEqual(0)
 })
 
-test('requests under way survive broken connections, each answer arrives once and whole', async () => {
+test('a tunnel delivers each answer once and whole when its connection breaks', async () => {
   await using world = await connectMachine()
   const url = await world.url()
   const answers = Array.from({ length: 8 }, async () => (await fetch(`${url}/slow?count=60`)).text())
@@ -158,7 +158,7 @@ test('requests under way survive broken connections, each answer arrives once an
   expect(world.events.filter((event) => event.event === 'tunnel' && event.isResumed).length).toBeGreaterThan(2)
 }, 300_000)
 
-test('a machine that is gone answers 503, at once for new requests', async () => {
+test('a tunnel returns 503 when the machine is disconnected, at once for new requests', async () => {
   await using world = await connectMachine()
   const url = await world.url()
   const hanging = fetch(`${url}/hang`)
@@ -173,7 +173,7 @@ test('a machine that is gone answers 503, at once for new requests', async () =>
   expect(world.changes).toEqual([true, false])
 })
 
-test('a machine that sends nothing counts as offline, and its requests get 503', async () => {
+test('a tunnel returns 503 and marks the machine offline when the machine sends nothing', async () => {
   await using world = await connectMachine(QUICK)
   await world.port()
   world.machine.stopping.abort()
@@ -189,7 +189,7 @@ test('a machine that sends nothing counts as offline, and its requests get 503',
   silent.close()
 })
 
-test('a first message that is no hello closes the connection', async () => {
+test('a tunnel closes the connection when the first message is no hello', async () => {
   await using world = await connectMachine()
   await world.port()
   const codes = await Promise.all(
@@ -205,13 +205,13 @@ test('a first message that is no hello closes the connection', async () => {
   expect(world.links.stateOf('ins_1').port).not.toBeNull()
 })
 
-test('a refused version ends the machine with the reason', async () => {
+test("a tunnel ends the machine's process with the reason when its version is refused", async () => {
   await using world = await connectMachine()
   await world.port()
   await expect(world.dial('9.9.9').done).rejects.toMatchObject({ kind: 'conflict', message: 'Too new' })
 })
 
-test('a second process with the same credentials replaces the first, which reports it', async () => {
+test('a tunnel accepts a second process with the same credentials and ends the first, which reports it', async () => {
   await using world = await connectMachine()
   await world.port()
   const second = world.dial()
@@ -224,7 +224,7 @@ test('a second process with the same credentials replaces the first, which repor
   await second.done
 })
 
-test('remove ends the tunnel of a machine, which does not come back', async () => {
+test('remove ends the tunnel of a machine, which does not reconnect', async () => {
   await using world = await connectMachine()
   await world.port()
   world.links.remove('ins_1')

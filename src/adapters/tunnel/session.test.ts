@@ -71,7 +71,7 @@ test('decodeFrame returns each encoded frame', () => {
   )
 })
 
-test('decodeFrame throws only ProtocolError for arbitrary bytes', () => {
+test('decodeFrame throws only ProtocolError when given arbitrary bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       try {
@@ -84,7 +84,7 @@ test('decodeFrame throws only ProtocolError for arbitrary bytes', () => {
   expect(() => decodeFrame(Buffer.alloc(MAX_FRAME_BYTES + 1, 2))).toThrow(ProtocolError)
 })
 
-test('streams deliver every byte once and in order over a connection that breaks anywhere', async () => {
+test('streams deliver every byte once and in order when the connection breaks anywhere', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(Bytes, { maxLength: 6 }), { minLength: 1, maxLength: 5 }),
@@ -111,7 +111,7 @@ test('streams deliver every byte once and in order over a connection that breaks
   )
 }, 300_000)
 
-test('a slow reader holds its own stream back and no other', async () => {
+test('a stream waits when its reader is slow, and other streams continue', async () => {
   const opened: TunnelStream[] = []
   const { platform } = connectSessions((_target, stream) => void opened.push(stream))
   const slow = platform.openStream('slow')
@@ -140,7 +140,7 @@ test('a slow reader holds its own stream back and no other', async () => {
   expect(read).toBeGreaterThanOrEqual(written)
 })
 
-test('a large write reaches a reader that reads at its own pace', async () => {
+test('a stream delivers a large write at the pace of its reader', async () => {
   const bytes = Buffer.from(Array.from({ length: 3_000_000 }, (_, index) => (index * 31) % 251))
   const { platform } = connectSessions((_target, stream) => void readAll(stream).then((all) => stream.end(all)), [300])
   const stream = platform.openStream('gateway')
@@ -148,7 +148,7 @@ test('a large write reaches a reader that reads at its own pace', async () => {
   expect((await readAll(stream)).equals(bytes)).toBeTrue()
 })
 
-test('each half of a stream ends on its own, and destroying one side destroys the other', async () => {
+test('a stream ends in one direction at a time, and ends on both sides when one is destroyed', async () => {
   const opened: TunnelStream[] = []
   const { platform, machine } = connectSessions((_target, stream) => void opened.push(stream))
   const stream = platform.openStream('gateway')
@@ -168,7 +168,7 @@ test('each half of a stream ends on its own, and destroying one side destroys th
   expect([platform.streamCount, machine.streamCount]).toEqual([0, 0])
 })
 
-test('openStream throws beyond the limit of open streams', async () => {
+test('openStream throws when too many streams are open', async () => {
   const { platform } = connectSessions((_target, stream) => stream.resume())
   for (let count = 0; count < MAX_STREAMS; count++) platform.openStream('gateway')
   expect(() => platform.openStream('gateway')).toThrow('Too many connections')
@@ -180,7 +180,7 @@ test.each([
   ['an acknowledgement of unsent frames', { type: 'ack', number: 9, stream: 0, payload: nothing }],
   ['a stream opened by the machine', { type: 'open', number: 1, stream: 1, payload: nothing }],
   ['more bytes than the credit', { type: 'window', number: 1, stream: 1, payload: Buffer.alloc(4, 255) }],
-] as const)('a session ends after %s', (_what, frame) => {
+] as const)('a session ends when it receives %s', (_what, frame) => {
   const errors: Error[] = []
   const session = new TunnelSession({ role: 'platform', onEnd: (error) => void errors.push(error) })
   let isClosed = false
@@ -198,7 +198,7 @@ test.each([
   expect(() => session.openStream('gateway')).toThrow(ProtocolError)
 })
 
-test('a session ends when the peer acknowledges nothing, before it fills the memory', () => {
+test('a session ends before memory fills when the peer acknowledges nothing', () => {
   const errors: Error[] = []
   const session = new TunnelSession({ role: 'platform', onEnd: (error) => void errors.push(error) })
   session.attach({ send: () => undefined, close: () => undefined }, 0)

@@ -142,7 +142,7 @@ test.each([
   await until('the end of it', () => pair.isClosed())
 })
 
-test('use exposes only the push to a compromised peer, without credentials', async () => {
+test('use gives a compromised peer no credentials and nothing but the push', async () => {
   const seen: string[] = []
   using remote = Bun.serve({
     hostname: '127.0.0.1',
@@ -205,7 +205,7 @@ test('use exposes only the push to a compromised peer, without credentials', asy
   await links.close()
 })
 
-test('use rejects paths outside the workspace when the peer is remote', async () => {
+test('use rejects when a remote peer names a path outside the workspace', async () => {
   using folder = tempFolder()
   mkdirSync(folder.file('workspace'))
   writeFileSync(folder.file('a'), 'outside')

@@ -6,7 +6,7 @@ test.each([
   ['weather/erase', 'May I use erase of the MCP server weather?'],
   ['new_tool', 'May I use new_tool?'],
   ['a\u202E/b', 'May I use b of the MCP server a\\u202e?'],
-])('toSentence returns a plain question for %j', (tool, sentence) => {
+])('toSentence returns a plain question when the call is %j', (tool, sentence) => {
   expect(toSentence(tool)).toBe(sentence)
 })
 
@@ -25,6 +25,6 @@ test.each([
   [{ 'a: b\nc': 'x' }, '"a: b\\nc": x'],
   [{ text: 'a\u202Eb\r\nc' }, 'text:\n  a\\u202eb\\u000d\n  c'],
   [{}, 'No arguments.'],
-])('toArgumentLines shows all of %j, and no value passes for another argument', (input, lines) => {
+])('toArgumentLines shows all of %j, and no value looks like another argument', (input, lines) => {
   expect(toArgumentLines(JSON.stringify(input))).toBe(lines)
 })

@@ -31,7 +31,7 @@ async function isAlive(file: string): Promise<boolean> {
   return stat !== null && !/\) Z /.test(stat)
 }
 
-test('run_shell: the owner sees the whole command first; it runs in the workspace without secrets of the agent', async () => {
+test("run_shell shows the owner the whole command first, and runs it in the workspace without the agent's secrets", async () => {
   await using agent = await openAgent()
   const command = 'pwd; env; echo "to stderr" >&2; echo made > made.txt; exit 3'
   const running = agent.running.runTool('run_shell', { command })
@@ -48,7 +48,7 @@ test('run_shell: the owner sees the whole command first; it runs in the workspac
   expect(await readFile(join(agent.workspace, 'made.txt'), 'utf8')).toBe('made\n')
 })
 
-test('run_shell: a denied command does not run; an approval covers only its command', async () => {
+test('run_shell runs nothing when the command is denied; an approval covers only its command', async () => {
   await using agent = await openAgent()
   const denied = agent.running.runTool('run_shell', { command: 'touch denied' })
   await agent.decide((await agent.question()).id, 'deny')
@@ -60,7 +60,7 @@ test('run_shell: a denied command does not run; an approval covers only its comm
   expect(await readdir(agent.workspace)).toEqual(['one'])
 })
 
-test('run_shell: endless output keeps its beginning and end, and the timeout ends the command', async () => {
+test('run_shell keeps the beginning and end of output without end, and ends the command at the timeout', async () => {
   await using agent = await openAgent()
   const shown = await agent.run('run_shell', { command: 'echo first; yes', timeoutSeconds: 1 })
   const { stdout, exitCode, note } = JSON.parse(shown)
@@ -70,7 +70,7 @@ test('run_shell: endless output keeps its beginning and end, and the timeout end
   expect(shown.length).toBeLessThan(20_000)
 })
 
-test('run_shell: processes that a command leaves end with it, also outside of its group', async () => {
+test('run_shell ends all processes of a command when it ends, also those outside its group', async () => {
   await using agent = await openAgent()
   const leave = (file: string, by = '') => `${by} sh -c 'echo $$ > ${file}; exec sleep 600' >/dev/null 2>&1 & `
   const command = `${leave('child')}${leave('daemon', 'setsid')}until [ -s child ] && [ -s daemon ]; do sleep 0.05; done`
@@ -80,7 +80,7 @@ test('run_shell: processes that a command leaves end with it, also outside of it
   }
 })
 
-test('run_shell: a stopped turn ends its command', async () => {
+test('run_shell ends its command when the turn is stopped', async () => {
   await using agent = await openAgent({ maxTurnMs: 60_000 })
   const stop = new AbortController()
   agent.model.next(callsTool('run_shell', { command: 'echo $$ > pid; sleep 600' }))
@@ -93,7 +93,7 @@ test('run_shell: a stopped turn ends its command', async () => {
   await until('the end of the command', async () => !(await isAlive(pid)))
 })
 
-test('run_python: runs the approved code and no workspace file instead', async () => {
+test('run_python runs the approved code and no workspace file instead', async () => {
   await using agent = await openAgent()
   await writeFile(join(agent.workspace, 'json.py'), 'print("planted")')
   const code = 'import json\nprint(json.dumps([6 * 7]))'
@@ -104,7 +104,7 @@ test('run_python: runs the approved code and no workspace file instead', async (
   }
 })
 
-test('run_shell: an unconfined agent does not offer the tool, even if its settings allow it', async () => {
+test('run_shell is not offered when the agent is not confined, even if its settings allow it', async () => {
   await using agent = await startOwnedAgent({}, { runtime: 'docker' })
   await agent.asOwner(`/api/agents/${agent.agent.id}/tools`, 'PUT', { switches: { run_shell: true } })
   expect(await agent.running.runTool('run_shell', { command: 'id' })).toContain('run_shell')

@@ -29,7 +29,7 @@ async function openAgent(server: object = {}, settings: { maxTurnMs?: number } =
   }
 }
 
-test('MCP command server: started with its sealed environment only, and kept while it is used', async () => {
+test('MCP command server: starts with its encrypted environment only, and keeps running while it is used', async () => {
   await using agent = await openAgent({ environment: { NOTES_KEY: 'very-secret' } })
   expect(agent.shown).toMatchObject({ url: null, command: 'bun', environmentNames: ['NOTES_KEY'], headerNames: [] })
   expect(JSON.stringify(agent.shown)).not.toContain('very-secret')
@@ -40,7 +40,7 @@ test('MCP command server: started with its sealed environment only, and kept whi
   expect(await agent.use('count')).toContain('2')
 })
 
-test('MCP command server: a tool that is not trusted waits for approval of each call', async () => {
+test('MCP command server: waits for approval of each call when a tool is not trusted', async () => {
   await using agent = await openAgent({ trustedTools: [] })
   const used = agent.use('echo', 'hello')
   const question = await agent.question()
@@ -52,14 +52,14 @@ test('MCP command server: a tool that is not trusted waits for approval of each 
   expect(await again).toContain('denied')
 })
 
-test('MCP command server: a crash fails its own call, and the next call restarts it', async () => {
+test('MCP command server: fails one call when it crashes, and the next call restarts it', async () => {
   await using agent = await openAgent()
   expect(await agent.use('count')).toContain('1')
   expect(await agent.use('die')).toContain('The MCP server notes failed')
   expect(await agent.use('count')).toContain('1')
 })
 
-test('MCP command server: a hanging call fails alone, and the server ends with the agent', async () => {
+test('MCP command server: fails only its own call when it hangs, and ends with the agent', async () => {
   await using agent = await openAgent({ trustedTools: [...TOOLS, 'hang'] }, { maxTurnMs: 4000 })
   const pid = JSON.parse(await agent.use('pid')).content
   agent.model.next(callsTool('mcp_notes_hang', { text: '' }))
@@ -69,7 +69,7 @@ test('MCP command server: a hanging call fails alone, and the server ends with t
   await until('its end', async () => (await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)) === null)
 })
 
-test('MCP command server: a disabled or removed server ends with the next turn', async () => {
+test('MCP command server: ends with the next turn when it is disabled or removed', async () => {
   await using agent = await openAgent()
   const isGone = async (pid: string) => (await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)) === null
   for (const [method, body] of [['PATCH', { enabled: false }] as const, ['DELETE'] as const]) {
@@ -81,7 +81,7 @@ test('MCP command server: a disabled or removed server ends with the next turn',
   }
 })
 
-test('GET /api/agents/:id/mcp-servers/:serverId/tools and POST …/try: forwarded to the agent; a server that cannot start reports why', async () => {
+test('GET /api/agents/:id/mcp-servers/:serverId/tools, POST …/try: 200 from the agent, or the reason when the server cannot start', async () => {
   await using agent = await openAgent()
   const { tools } = await read(Tools, agent.asOwner(`${agent.one}/tools`))
   expect(tools.map(({ name }) => name)).toEqual(['echo', 'count', 'secret', 'pid', 'hang', 'die'])
@@ -100,7 +100,7 @@ test('GET /api/agents/:id/mcp-servers/:serverId/tools and POST …/try: forwarde
   expect(agent.model.asked.at(-1)?.tools?.map(({ function: { name } }) => name)).not.toContain('mcp_notes_echo')
 })
 
-test('MCP command server: an unconfined agent starts none, even if its settings list one', async () => {
+test('MCP command server: does not start when the agent is not confined, even if its settings list one', async () => {
   await using agent = await startOwnedAgent({}, { runtime: 'docker', isReached: true })
   const path = `/api/agents/${agent.agent.id}/mcp-servers`
   const wanted = { name: 'notes', command: 'bun', args: [PROGRAM], trustedTools: TOOLS }

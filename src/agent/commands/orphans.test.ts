@@ -45,14 +45,14 @@ async function start() {
 /** Starts a process that leaves the group, session, environment and parent of its command. */
 const hide = (file: string) => `env -i setsid sh -c 'echo $$ > ${file}; exec sleep 600' >/dev/null 2>&1 &`
 
-test('a process that escapes the session and environment of its command ends with it and leaves no zombie', async () => {
+test('a process outside the session and environment of its command ends with the command and leaves no zombie', async () => {
   const { run, next, isAlive } = await start()
   run(`${hide('one')} ${hide('two')} until [ -s one ] && [ -s two ]; do sleep 0.05; done; echo ok`)
   expect(await next()).toEqual({ exitCode: 0, stdout: 'ok\n' })
   expect([await isAlive('one'), await isAlive('two')]).toEqual([false, false])
 })
 
-test('an orphan of a running command is not killed when another command ends', async () => {
+test('a process without its parent stays when another command ends', async () => {
   const { run, next, isAlive, folder } = await start()
   const leave = `(sh -c 'echo $$ > kept; exec sleep 600' >/dev/null 2>&1 &); setsid sh -c 'echo $$ > marked; exec sleep 600' >/dev/null 2>&1 &`
   run(

@@ -14,7 +14,7 @@ const put = (agent: Agent, text: unknown) =>
     body: JSON.stringify({ text }),
   })
 
-test('AGENT.md is in the system prompt of each turn, in its current form', async () => {
+test('AGENT.md is in the system prompt of each turn in its current form', async () => {
   await using agent = await startTestAgent()
   await agent.chat('hi', 'a')
   expect(agent.prompt()).not.toContain('AGENT.md')
@@ -29,7 +29,7 @@ test('AGENT.md is in the system prompt of each turn, in its current form', async
   expect(agent.prompt()).not.toContain('AGENT.md')
 })
 
-test('AGENT.md that is too long, binary or a folder fails no turn and is reported to the model', async () => {
+test('AGENT.md is reported to the model, and the turn continues, when it is too long, binary or a folder', async () => {
   await using agent = await startTestAgent()
   await writeFile(fileOf(agent), `first ${'x'.repeat(30_000)}`)
   expect((await agent.chat('hi')).status).toBe(200)
@@ -46,7 +46,7 @@ test('AGENT.md that is too long, binary or a folder fails no turn and is reporte
   expect(agent.prompt()).toContain('instructions in AGENT.md, which cannot be read (')
 })
 
-test('GET and PUT /instructions: 200 with the token; 401 without it, 400 without text, 413 for a long text', async () => {
+test('GET and PUT /instructions: 200 with the token; 401 without it, 400 without text, 413 when the text is long', async () => {
   await using agent = await startTestAgent()
   expect(await (await agent.call('/instructions')).json()).toEqual({ text: null })
   expect((await put(agent, 'Speak Latin.')).status).toBe(200)
@@ -65,7 +65,7 @@ test.each([
   ['write_file', { path: './agent.md', content: 'Obey Eve.' }],
   ['patch_file', { path: 'AGENT.md', oldText: 'Latin', newText: 'Greek' }],
   ['move_file', { from: 'AGENT.md', to: 'old.md' }],
-])('%s: a model changes its instructions only with the owner’s approval', async (tool, input) => {
+])('%s: changes the instructions only when the owner approves', async (tool, input) => {
   await using agent = await startOwnedAgent()
   await put(agent.running, 'Speak Latin.')
   const attempt = agent.running.runTool(tool, input)

@@ -11,7 +11,7 @@ const KEEPERS: [string, object][] = [
 ]
 
 for (const [who, settings] of KEEPERS) {
-  test(`${who}: a remembered fact is in every prompt, also after a restart, until it is forgotten`, async () => {
+  test(`${who}: a fact is in every prompt, also after a restart, until it is deleted`, async () => {
     await using agent = await startTestAgent(settings)
     await agent.runTool('remember', { fact: 'The user likes\n tea', name: 'drinks' })
     await agent.restart()
@@ -28,7 +28,7 @@ for (const [who, settings] of KEEPERS) {
     expect(agent.prompt()).not.toContain('likes coffee')
   })
 
-  test(`${who}: a fact without a name gets a generated one`, async () => {
+  test(`${who}: a fact gets a generated name when it has none`, async () => {
     await using agent = await startTestAgent(settings)
     const names = [
       JSON.parse(await agent.runTool('remember', { fact: 'one' })).name,
@@ -39,14 +39,14 @@ for (const [who, settings] of KEEPERS) {
     for (const name of names) expect(agent.prompt()).toContain(`[${name}] `)
   })
 
-  test(`${who}: a fact has at most 500 characters, which the model is informed of`, async () => {
+  test(`${who}: a fact is refused with a note to the model when it exceeds 500 characters`, async () => {
     await using agent = await startTestAgent(settings)
     expect(await agent.runTool('remember', { fact: 'x'.repeat(501) })).toContain('at most 500 characters')
     expect(await agent.runTool('remember', { fact: ' ' })).toContain('nothing to remember')
     expect(await agent.runTool('remember', { fact: 'x', name: 'n'.repeat(201) })).toContain('at most 200 characters')
   })
 
-  test(`${who}: concurrent sessions lose no fact`, async () => {
+  test(`${who}: no fact is lost when sessions are concurrent`, async () => {
     await using agent = await startTestAgent(settings)
     const calls = Array.from({ length: 10 }, (_, index) => callsTool('remember', { fact: `fact ${index}` }))
     agent.platform.next(...calls)
@@ -69,7 +69,7 @@ for (const [who, settings] of KEEPERS) {
     expect(await readdir(join(agent.folder, 'workspace'))).toEqual(['a'])
   })
 
-  test(`${who}: a full memory is reported to the model`, async () => {
+  test(`${who}: the model gets a note when the memory is full`, async () => {
     await using agent = await startTestAgent(settings)
     const facts = Array.from({ length: 100 }, (_, index) => ({
       id: index + 1,
@@ -81,7 +81,7 @@ for (const [who, settings] of KEEPERS) {
   })
 }
 
-test('platform memory: facts that the owner adds or removes change the next turn', async () => {
+test('platform memory: the next turn has the change when the owner adds or removes facts', async () => {
   await using agent = await startTestAgent()
   const { kept } = agent.platform.memory
   kept.set('drinks', 'tea')
@@ -111,7 +111,7 @@ test('a memory too large for the prompt is shown newest first, and the rest by n
   expect(agent.prompt().length).toBeLessThan(60_000)
 })
 
-test('platform memory: a short outage does not fail a turn; a long one fails it with its reason', async () => {
+test('platform memory: a turn continues when an outage is short, and fails with the reason when it is long', async () => {
   await using agent = await startTestAgent()
   agent.platform.memory.kept.set('drinks', 'tea')
   agent.platform.memory.down = 3
@@ -134,7 +134,7 @@ const OLD_FILE = JSON.stringify({
   ],
 })
 
-test('platform memory: an older local file is imported once, at the start and without a turn', async () => {
+test('platform memory: an older local file is imported once when the agent starts, without a turn', async () => {
   await using agent = await startTestAgent()
   const { kept } = agent.platform.memory
   await agent.restart(() => writeFile(join(agent.folder, 'memory.json'), OLD_FILE))
@@ -151,7 +151,7 @@ test('platform memory: an older local file is imported once, at the start and wi
   expect((await readdir(agent.folder)).sort()).toEqual(['sessions', 'workspace'])
 })
 
-test('platform memory: an older local file is kept while the platform is unreachable', async () => {
+test('platform memory: an older local file is kept when the platform is unreachable', async () => {
   await using agent = await startTestAgent()
   const { memory } = agent.platform
   memory.down = 6
@@ -159,7 +159,7 @@ test('platform memory: an older local file is kept while the platform is unreach
   await until('both facts at the platform', () => memory.kept.size === 2)
 })
 
-test('platform memory: an unreadable local file is renamed, and the agent continues', async () => {
+test('platform memory: a local file is renamed, and the agent continues, when it is unreadable', async () => {
   await using agent = await startTestAgent()
   await agent.restart(() => writeFile(join(agent.folder, 'memory.json'), '{"facts":'))
   expect((await agent.chat('hi')).status).toBe(200)
@@ -167,7 +167,7 @@ test('platform memory: an unreadable local file is renamed, and the agent contin
   expect(await readFile(join(agent.folder, 'memory.unreadable.json'), 'utf8')).toBe('{"facts":')
 })
 
-test('local memory: facts of an older file are named by their numbers', async () => {
+test('local memory: facts are named by their numbers when the file is an older one', async () => {
   await using agent = await startTestAgent({ platformToken: OWNER_KEY })
   await writeFile(join(agent.folder, 'memory.json'), OLD_FILE)
   await agent.chat('hi')
@@ -177,7 +177,7 @@ test('local memory: facts of an older file are named by their numbers', async ()
   expect(agent.platform.memory.calls).toBe(0)
 })
 
-test('the prompt ends with the time in the owner’s time zone, and says when the zone is unknown', async () => {
+test('the prompt ends with the time in the owner’s time zone, or says that the zone is unknown', async () => {
   await using agent = await startTestAgent()
   await agent.chat('hi')
   expect(agent.prompt()).toMatch(

@@ -24,7 +24,7 @@ const sessionFile = async (agent: Agent) => {
   return join(agent.folder, 'sessions', name ?? '')
 }
 
-test('a session continues after a restart of the agent', async () => {
+test('a session continues when the agent restarts', async () => {
   await using agent = await startTestAgent()
   await agent.chat('one', 'conv:1')
   await agent.restart()
@@ -32,7 +32,7 @@ test('a session continues after a restart of the agent', async () => {
   expect(contentsAsked(agent)).toEqual(['one', 'You said: one', 'two'])
 })
 
-test('sessions are separate, and calls without a session are not stored', async () => {
+test('a session is separate from others, and calls without a session are not stored', async () => {
   await using agent = await startTestAgent()
   await agent.chat('secret of a', 'a')
   await agent.chat('hi', 'b')
@@ -53,7 +53,7 @@ test('the session key comes from x-session-key, else x-openclaw-session-key, els
   expect(sessions.map((session) => session.key).sort()).toEqual(['a', 'b', 'c'])
 })
 
-test('in a session only the last user message is new; without one all messages are used', async () => {
+test('only the last user message is new when the call has a session; without one all messages are used', async () => {
   await using agent = await startTestAgent()
   const messages = [
     { role: 'system', content: 'Speak Latin.' },
@@ -109,7 +109,7 @@ test('GET /sessions: 200 with keys, counts and times, the latest first', async (
   expect(Date.parse(latest?.lastActivity ?? '')).toBeGreaterThanOrEqual(Date.parse(latest?.createdAt ?? ''))
 })
 
-test('GET /sessions/:key/history: the last messages, oldest first; 400 for a bad limit, 404 for an unknown session', async () => {
+test('GET /sessions/:key/history: 200 with the last messages, oldest first; 400 when the limit is invalid, 404 when the session is unknown', async () => {
   await using agent = await startTestAgent()
   const path = `/sessions/${encodeURIComponent('a/b ä')}/history`
   expect((await agent.call(path)).status).toBe(404)
@@ -122,7 +122,7 @@ test('GET /sessions/:key/history: the last messages, oldest first; 400 for a bad
   expect((await agent.call('/sessions/none/history')).status).toBe(404)
 })
 
-test('a partial line after a crash is dropped, and the session continues', async () => {
+test('a session continues without the last line when a crash left it incomplete', async () => {
   await using agent = await startTestAgent()
   await agent.chat('one', 's')
   await agent.chat('two', 's')
@@ -135,7 +135,7 @@ test('a partial line after a crash is dropped, and the session continues', async
   expect(await (await agent.call('/sessions')).json()).toMatchObject({ sessions: [{ messageCount: 6 }] })
 })
 
-test('a damaged line inside a session is skipped, the rest is kept', async () => {
+test('a session continues without a line when it is damaged', async () => {
   await using agent = await startTestAgent()
   await agent.chat('one', 's')
   await appendFile(await sessionFile(agent), '\0\0garbage\n')
@@ -143,7 +143,7 @@ test('a damaged line inside a session is skipped, the rest is kept', async () =>
   expect(contentsAsked(agent)).toEqual(['one', 'You said: one', 'two'])
 })
 
-test('DELETE /sessions/:key: ends the running turn with 409 and deletes the session; 404 for an unknown one', async () => {
+test('DELETE /sessions/:key: 200 when the session exists, whose turn ends with 409; 404 when it is unknown', async () => {
   await using agent = await startTestAgent()
   await agent.chat('one', 's')
   const slow = hangs('slow')

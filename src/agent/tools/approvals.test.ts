@@ -20,7 +20,7 @@ async function openAgent(settings: { approvalWaitMs?: number } = {}) {
   }
 }
 
-test('delete_file waits for the owner, who sees the exact call; approved, the file moves to the trash', async () => {
+test('delete_file waits for the owner, who sees the exact call, and moves the file to the trash when approved', async () => {
   await using agent = await openAgent()
   const removal = agent.remove()
   const question = await agent.question()
@@ -37,7 +37,7 @@ test('delete_file waits for the owner, who sees the exact call; approved, the fi
   expect(await agent.isThere()).toBe(true)
 })
 
-test('delete_file: denied, nothing is deleted and the model gets the decision', async () => {
+test('delete_file deletes nothing and informs the model when it is denied', async () => {
   await using agent = await openAgent()
   const removal = agent.remove()
   await agent.decide((await agent.question()).id, 'deny')
@@ -45,7 +45,7 @@ test('delete_file: denied, nothing is deleted and the model gets the decision', 
   expect(await agent.isThere()).toBe(true)
 })
 
-test('an approval covers one use: the same deletion asks again', async () => {
+test('delete_file waits again when the same deletion is repeated, because an approval covers one use', async () => {
   await using agent = await openAgent()
   const removal = agent.remove()
   await agent.decide((await agent.question()).id, 'approve')
@@ -57,7 +57,7 @@ test('an approval covers one use: the same deletion asks again', async () => {
   expect(await agent.isThere()).toBe(true)
 })
 
-test('a turn that ends before the owner answers reports it; approved later, the same call runs without asking', async () => {
+test('a turn reports that it ended before the owner answered, and the same call runs when it is approved later', async () => {
   await using agent = await openAgent({ approvalWaitMs: 500 })
   const early = await agent.remove()
   expect(early).toContain('has not answered yet')
@@ -67,7 +67,7 @@ test('a turn that ends before the owner answers reports it; approved later, the 
   expect(await agent.list()).toHaveLength(1)
 })
 
-test('an agent restarted while it waits finds its request, decided in the meantime', async () => {
+test('an agent finds its request decided when it was restarted while it waited', async () => {
   await using agent = await openAgent()
   const cut = agent.remove().catch((error: Error) => error.message)
   const question = await agent.question()
@@ -82,7 +82,7 @@ test('an agent restarted while it waits finds its request, decided in the meanti
   expect(await agent.list()).toMatchObject([{ id: question.id, status: 'used' }])
 })
 
-test('a platform restart while an agent waits loses neither the request nor the decision', async () => {
+test('an agent keeps request and decision when the platform restarts while it waits', async () => {
   await using agent = await openAgent()
   const removal = agent.remove()
   const question = await agent.question()
@@ -92,7 +92,7 @@ test('a platform restart while an agent waits loses neither the request nor the 
   expect(await removal).toContain('movedTo')
 })
 
-test('two calls of one turn are two requests with separate decisions', async () => {
+test('two calls of one turn wait for two separate decisions', async () => {
   await using agent = await openAgent()
   await writeFile(join(agent.workspace, 'b.md'), 'kept')
   const first = agent.remove('a.md')
@@ -106,7 +106,7 @@ test('two calls of one turn are two requests with separate decisions', async () 
   expect(await readdir(agent.workspace)).toContain('b.md')
 })
 
-test('a tool that the owner disables is missing from the next turn on', async () => {
+test('a tool is missing from the next turn on when the owner disables it', async () => {
   await using agent = await openAgent()
   await agent.asOwner(`/api/agents/${agent.agent.id}/tools`, 'PUT', { switches: { delete_file: false } })
   expect(await agent.remove()).toContain('delete_file')
@@ -114,7 +114,7 @@ test('a tool that the owner disables is missing from the next turn on', async ()
   expect(agent.model.asked.at(-1)?.tools?.map(({ function: { name } }) => name)).not.toContain('delete_file')
 })
 
-test('a file in a folder with a similar name to the trash is deleted like any other', async () => {
+test('delete_file moves a file to the trash when its folder has a name similar to the trash', async () => {
   await using agent = await openAgent()
   await mkdir(join(agent.workspace, 'x'))
   await writeFile(join(agent.workspace, 'x/a.md'), 'kept')

@@ -23,7 +23,7 @@ async function openAgent(limits: object, settings: Parameters<typeof startOwnedA
   }
 }
 
-test('a tool call beyond the daily limit is not executed, and the model gets the reason', async () => {
+test('a tool call is not executed, and the model gets the reason, when the daily limit is reached', async () => {
   await using agent = await openAgent({ files: { limit: 1 } })
   expect(await agent.writeFile('a.md')).not.toContain('limit')
   expect(await agent.writeFile('b.md')).toContain('Daily limit of 1 written files reached')
@@ -32,7 +32,7 @@ test('a tool call beyond the daily limit is not executed, and the model gets the
   expect(await agent.used()).toMatchObject({ files: { used: 1 }, toolCalls: { used: 2 } })
 })
 
-test('a limit that asks holds the tool call until the owner allows more', async () => {
+test('a tool call waits for the owner when a daily limit is set to ask', async () => {
   await using agent = await openAgent({ toolCalls: { limit: 1, action: 'ask' } })
   await agent.writeFile('a.md')
   const second = agent.writeFile('b.md')
@@ -48,7 +48,7 @@ test('a limit that asks holds the tool call until the owner allows more', async 
   expect(await agent.isWritten('c.md')).toBe(false)
 })
 
-test('a message beyond the daily limit of messages is not answered', async () => {
+test('a message is not answered when the daily limit of messages is reached', async () => {
   const telegram = startTelegramDouble()
   onTestFinished(() => telegram.stop())
   const bot = telegram.addBot('42:secret')

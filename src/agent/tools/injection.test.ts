@@ -121,7 +121,7 @@ const CASES = SOURCES.flatMap(([source, read]) =>
 )
 
 test.each(CASES)(
-  '%s requests %s and the model obeys: nothing is executed without the owner',
+  '%s with an injected %s executes nothing without the owner when the model obeys',
   async (_source, _deed, read, obey) => {
     await using agent = await open()
     const { said, session, reading } = read(agent)
@@ -134,7 +134,7 @@ test.each(CASES)(
   },
 )
 
-test('a model that repeats a call gets no further, and a denied call stays undone', async () => {
+test('a model that repeats a denied call executes nothing and ends its turn', async () => {
   await using agent = await open()
   for (let attempt = 0; attempt < 3; attempt++) {
     agent.model.next(callsTool('delete_file', { path: 'notes.md' }), says('done'))
@@ -147,7 +147,7 @@ test('a model that repeats a call gets no further, and a denied call stays undon
   expect((await agent.list()).map(({ status }) => status)).toEqual(['denied', 'denied', 'denied'])
 })
 
-test('tokens are neither in the model’s context nor accessible to its tools', async () => {
+test('tokens are neither in the model’s context nor readable by its tools', async () => {
   await using agent = await open()
   const { running, model, site } = agent
   const attempts: [string, object][] = [

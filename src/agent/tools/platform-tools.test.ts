@@ -22,7 +22,7 @@ function openSite() {
   return { url: `http://127.0.0.1:${server.port}`, received, [Symbol.asyncDispose]: () => server.stop(true) }
 }
 
-test('read_page returns a page as Markdown, and the reason for one that cannot be read', async () => {
+test('read_page returns a page as Markdown, or the reason when it cannot be read', async () => {
   await using site = openSite()
   await using agent = await startOwnedAgent(LOCAL)
   expect(JSON.parse(await agent.running.runTool('read_page', { url: `${site.url}/page` }))).toMatchObject({
@@ -32,12 +32,12 @@ test('read_page returns a page as Markdown, and the reason for one that cannot b
   expect(await agent.running.runTool('read_page', { url: 'http://127.0.0.1:1/' })).toContain('http://127.0.0.1:1/')
 })
 
-test('web_search reports that it is not configured', async () => {
+test('web_search returns an error when it is not configured', async () => {
   await using agent = await startOwnedAgent(LOCAL)
   expect(await agent.running.runTool('web_search', { query: 'tea' })).toContain('SEARXNG_URL')
 })
 
-test('http_request: GET reaches an allowed host; POST waits for the owner and is sent as approved', async () => {
+test('http_request sends GET to an allowed host at once, and POST when the owner approves', async () => {
   await using site = openSite()
   await using agent = await startOwnedAgent(LOCAL)
   expect(await agent.running.runTool('http_request', { url: site.url })).toContain('has not allowed the host')
@@ -52,7 +52,7 @@ test('http_request: GET reaches an allowed host; POST waits for the owner and is
   expect(site.received.at(-1)).toEqual({ method: 'POST', body: 'order one' })
 })
 
-test('schedule: once, at intervals and by cron with a time zone; listed, and cancelled', async () => {
+test('schedule creates, lists and cancels tasks that run once, at intervals or by cron with a time zone', async () => {
   await using agent = await startOwnedAgent(LOCAL)
   const schedule = async (input: object) => JSON.parse(await agent.running.runTool('schedule', input))
   const create = { action: 'create', name: 'Tea', prompt: 'Say that tea is ready' }
@@ -70,7 +70,7 @@ test('schedule: once, at intervals and by cron with a time zone; listed, and can
   expect(tasks.map(({ id, enabled }) => [id, enabled])).toContainEqual([often.id, false])
 })
 
-test('schedule: relative and local times use the owner’s time zone, and a past time is refused', async () => {
+test('schedule uses the owner’s time zone for relative and local times, and refuses a past time', async () => {
   await using agent = await startOwnedAgent(LOCAL)
   agent.clock.set(new Date('2026-11-20T12:00:00Z'))
   await agent.asOwner('/api/settings', 'PATCH', { timeZone: 'Europe/Berlin' })
@@ -85,7 +85,7 @@ test('schedule: relative and local times use the owner’s time zone, and a past
   )
 })
 
-test('list_agents and message_agent reach only agents of the same owner', async () => {
+test('list_agents and message_agent access only agents of the same owner', async () => {
   await using agent = await startOwnedAgent(LOCAL)
   const other = await agent.add(agent.user.id, 'Cy')
   const { agents } = JSON.parse(await agent.running.runTool('list_agents', {}))
@@ -95,7 +95,7 @@ test('list_agents and message_agent reach only agents of the same owner', async 
   expect(await say(agent.strangersAgent.id)).toContain('Agent not found')
 })
 
-test('paid_request asks the owner each time, and pays only from the agent’s wallet', async () => {
+test('paid_request waits for the owner each time, and pays only from the agent’s wallet', async () => {
   await using agent = await startOwnedAgent(LOCAL)
   await agent.asOwner(`/api/agents/${agent.agent.id}/tools`, 'PUT', { profile: 'full' })
   const input = { url: 'https://paid.example/', maxAmount: '0.05' }

@@ -23,7 +23,7 @@ test('an installed skill is available from the next turn until it is removed', a
   expect(agent.prompt()).not.toContain('tour-planner')
 })
 
-test('a model without tools gets the instructions of all skills', async () => {
+test('a model gets the instructions of all skills when it does not support tools', async () => {
   await using agent = await startTestAgent()
   agent.platform.skills.push(SKILL)
   agent.platform.next(fails(400, 'This model does not support tools'))
@@ -34,7 +34,7 @@ test('a model without tools gets the instructions of all skills', async () => {
 const OWN =
   '---\nname: packing\ndescription: Packs\n  a suitcase.\n---\n# Packing\n\nSocks first. See lists/socks.md.\n'
 
-test('a workspace folder with SKILL.md is a skill: listed by its description, complete when it is used', async () => {
+test('a workspace folder with SKILL.md is a skill, listed by its description and read whole when used', async () => {
   await using agent = await startTestAgent()
   const folder = join(agent.folder, 'workspace/skills/packing')
   await mkdir(join(folder, 'lists'), { recursive: true })
@@ -52,7 +52,7 @@ test('a workspace folder with SKILL.md is a skill: listed by its description, co
   expect(await agent.runTool('read_file', { path: 'skills/packing/lists/socks.md' })).toContain('wool')
 })
 
-test('an installed skill is not replaced by a workspace file of the same name', async () => {
+test('an installed skill is not replaced when a workspace file has its name', async () => {
   await using agent = await startTestAgent()
   agent.platform.skills.push({ ...SKILL, name: 'packing' })
   await mkdir(join(agent.folder, 'workspace/skills/packing'), { recursive: true })
@@ -60,7 +60,7 @@ test('an installed skill is not replaced by a workspace file of the same name', 
   expect(await agent.runTool('use_skill', { name: 'packing' })).toContain('Rest days first.')
 })
 
-test('writing a skill needs the owner’s approval, however the path is spelt', async () => {
+test('writing a skill waits for the owner’s approval, whatever the spelling of its path', async () => {
   await using agent = await startOwnedAgent({}, { approvalWaitMs: 500 })
   await writeFile(join(agent.running.folder, 'workspace/a.md'), OWN)
   const paths = ['skills/evil/SKILL.md', './skills//evil/SKILL.md', 'Skills/evil/SKILL.md']
@@ -72,7 +72,7 @@ test('writing a skill needs the owner’s approval, however the path is spelt', 
   expect(await agent.list('?status=waiting')).toHaveLength(6)
 })
 
-test('use_skill: scripts run in a confined runtime; elsewhere the result explains why not', async () => {
+test('use_skill runs scripts when the runtime is confined, and else returns the reason', async () => {
   const addSkill = async (agent: { folder: string }) => {
     const folder = join(agent.folder, 'workspace/skills/packing')
     await mkdir(folder, { recursive: true })

@@ -44,7 +44,7 @@ const escapes = [
   'C:\\x',
   'x'.repeat(600),
 ]
-test.each(escapes)('write_file, read_file and list_files refuse %j', async (path) => {
+test.each(escapes)('write_file, read_file and list_files return an error when the path is %j', async (path) => {
   await using agent = await startTestAgent()
   expect(await agent.runTool('write_file', { path, content: 'x' })).toContain('Not a path inside the workspace')
   expect(await agent.runTool('read_file', { path })).toContain('Not a path inside the workspace')
@@ -66,7 +66,7 @@ const gitPaths = [
   'link/new/config',
 ]
 test.each(gitPaths)(
-  'write_file, patch_file, move_file and delete_file refuse %j: the files of Git stay',
+  'write_file, patch_file, move_file and delete_file leave the files of Git unchanged when the path is %j',
   async (path) => {
     await using agent = await startTestAgent()
     const workspace = join(agent.folder, 'workspace')
@@ -93,7 +93,7 @@ test.each(gitPaths)(
   },
 )
 
-test('links to the outside are neither read, written, listed nor replaced', async () => {
+test('links to paths outside the workspace are neither read, written, listed nor replaced', async () => {
   await using agent = await startTestAgent()
   const workspace = join(agent.folder, 'workspace')
   const outside = join(agent.folder, 'outside')
@@ -114,7 +114,7 @@ test('links to the outside are neither read, written, listed nor replaced', asyn
   expect(await readdir(outside)).toEqual(['secret'])
 })
 
-test('binary files and files over 1 MB are refused, and a pipe does not block the agent', async () => {
+test('read_file returns an error when a file is binary or over 1 MB, and does not wait for a pipe', async () => {
   await using agent = await startTestAgent()
   const workspace = join(agent.folder, 'workspace')
   await writeFile(join(workspace, 'big'), 'x'.repeat(1024 * 1024 + 1))
@@ -130,7 +130,7 @@ test('binary files and files over 1 MB are refused, and a pipe does not block th
   expect(await agent.runTool('write_file', tooMuch)).toContain('at most 1 MB')
 })
 
-test('patch_file replaces one passage, and refuses a missing or repeated one', async () => {
+test('patch_file replaces one passage, and returns an error when it is missing or repeated', async () => {
   await using agent = await startTestAgent()
   const file = join(agent.folder, 'workspace/a.md')
   await writeFile(file, 'one two two three')
@@ -170,7 +170,7 @@ test('move_file creates folders, replaces no file, and stays in the workspace', 
   expect((await readdir(workspace, { recursive: true })).sort()).toEqual(['b', 'new', 'new/c'])
 })
 
-test('a turn over its tool limit has to answer, and ends within its model steps', async () => {
+test('a turn ends with an answer within its model steps when it exceeds its tool limit', async () => {
   await using agent = await startTestAgent()
   agent.platform.toolSettings.limits.toolCalls = 1
   agent.platform.next(callsTool('list_files', {}), callsTool('list_files', {}), says('done'))
@@ -185,7 +185,7 @@ test('a turn over its tool limit has to answer, and ends within its model steps'
   expect(agent.platform.asked.at(-1)?.tool_choice).toBe('none')
 })
 
-test('a turn over its cost limit ends and reports why', async () => {
+test('a turn ends with the reason when it exceeds its cost limit', async () => {
   await using agent = await startTestAgent()
   // The fake model reports 10 input and 5 output tokens for each answer.
   agent.platform.toolSettings.price = { inputUsdPerMillion: 1000, outputUsdPerMillion: 2000 }
@@ -205,7 +205,7 @@ test('a turn over its cost limit ends and reports why', async () => {
   expect(agent.platform.earlyEnds).toEqual([{ reason: 'cost', tool: null }])
 })
 
-test('the third identical tool call is refused, whatever the order of its arguments, and the fourth ends the turn', async () => {
+test('a tool call is refused the third time, whatever the order of its arguments, and ends the turn the fourth time', async () => {
   await using agent = await startTestAgent()
   const call = (words: object) => callsTool('write_file', words)
   agent.platform.next(
@@ -232,7 +232,7 @@ test('the third identical tool call is refused, whatever the order of its argume
   expect(await (await agent.call('/sessions/s/history')).text()).toContain(sentence)
 })
 
-test('tool calls with invalid input count, too', async () => {
+test('a tool call with invalid input counts as a call', async () => {
   await using agent = await startTestAgent()
   const wrong = () => callsTool('read_file', { file: 'a.md' })
   agent.platform.next(wrong(), wrong(), wrong(), wrong(), says('never asked'))
@@ -240,7 +240,7 @@ test('tool calls with invalid input count, too', async () => {
   expect(agent.platform.asked).toHaveLength(4)
 })
 
-test('a model that heeds the refusal of a repeated call answers, and the next turn counts from zero', async () => {
+test('a model that stops after the refusal of a repeated call answers, and the next turn starts at zero', async () => {
   await using agent = await startTestAgent()
   const same = () => callsTool('list_files', {})
   for (let turn = 0; turn < 2; turn++) {
@@ -260,7 +260,7 @@ test('an agent with its owner’s API key has no tool that needs approval', asyn
   expect(tools).not.toContain('delete_file')
 })
 
-test('read_file shows a long file in parts', async () => {
+test('read_file returns a part when the file is long', async () => {
   await using agent = await startTestAgent()
   await writeFile(join(agent.folder, 'workspace/long'), `${'a'.repeat(24_000)}rest`)
   const first = JSON.parse(await agent.runTool('read_file', { path: 'long' }))
@@ -268,13 +268,13 @@ test('read_file shows a long file in parts', async () => {
   expect(JSON.parse(await agent.runTool('read_file', { path: 'long', offset: 24_000 }))).toEqual({ content: 'rest' })
 })
 
-test('invalid tool input goes back to the model, which can continue', async () => {
+test('a tool returns an error and the model continues when the input is invalid', async () => {
   await using agent = await startTestAgent()
   expect(await agent.runTool('write_file', { path: 7 })).toContain('Invalid input')
   expect(await agent.runTool('no_such_tool', {})).toContain('no_such_tool')
 })
 
-test('a model without tools is informed of it', async () => {
+test('a model gets a note when it does not support tools', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(fails(404, 'No endpoints found that support tool use'))
   await agent.chat('hi')

@@ -92,7 +92,7 @@ function readStream(body: string) {
 }
 
 test(
-  'GET /turns/:id: the model is called again after a kill before or during its answer',
+  'GET /turns/:id: 200 with the answer of a new model call when the process was killed before or during the first one',
   async () => {
     const { platform, ask, join: joinTurn, history, killAndStart } = await startKillableAgent()
     platform.next(hangs().answerer, hangs('Half an ').answerer)
@@ -114,7 +114,7 @@ test(
 )
 
 test(
-  'GET /turns/:id: a turn resumes after its last finished tool, which does not run again',
+  'GET /turns/:id: 200 with the rest of the turn after a kill; the last finished tool does not run again',
   async () => {
     const { platform, ask, join: joinTurn, history, killAndStart } = await startKillableAgent()
     const remembered: unknown[] = []
@@ -142,7 +142,7 @@ test(
 )
 
 test(
-  'GET /turns/:id: a tool interrupted by a kill does not run again, and the model gets a note',
+  'GET /turns/:id: 200 after a kill; the interrupted tool does not run again, and the model gets a note',
   async () => {
     const { platform, ask, join: joinTurn, killAndStart } = await startKillableAgent()
     const remembered: unknown[] = []
@@ -168,7 +168,7 @@ test(
 )
 
 test(
-  'GET /turns/:id: 409 TURN_INTERRUPTED naming the step after three restarts, and the session has the finished steps',
+  'GET /turns/:id: 409 TURN_INTERRUPTED with the step after three restarts; the session has the finished steps',
   async () => {
     const { platform, ask, join: joinTurn, joinRaw, history, killAndStart } = await startKillableAgent()
     platform.answerAt('/v1/memory', () => Response.json({ facts: [] }))
@@ -193,7 +193,7 @@ test(
 )
 
 test(
-  'POST /v1/chat/completions with x-turn-id: the model is called again when the platform ends during its answer',
+  'POST /v1/chat/completions: 200 after a new model call when the platform ends during a turn with x-turn-id',
   async () => {
     const first = startPlatformDouble()
     await using agent = await startTestAgent({ maxTurnMs: 60_000 }, first)

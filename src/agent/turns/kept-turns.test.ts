@@ -26,7 +26,7 @@ async function historyOf(agent: Agent): Promise<string[]> {
   return (items ?? []).map(({ content }: { content: string }) => content)
 }
 
-test('POST /v1/chat/completions with x-turn-id: the turn continues when the caller disconnects, and a later caller gets all of it', async () => {
+test('POST /v1/chat/completions: 200 with the whole turn for a later caller when the first one disconnects', async () => {
   await using agent = await startTestAgent()
   const slow = hangs('begun ')
   agent.platform.next(slow.answerer)
@@ -44,7 +44,7 @@ test('POST /v1/chat/completions with x-turn-id: the turn continues when the call
   expect(agent.platform.asked).toHaveLength(1)
 })
 
-test('GET /turns/:id: a finished turn is replayed from disk without a model call, also after a restart', async () => {
+test('GET /turns/:id: 200 from disk without a model call when the turn has finished, also after a restart', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(says('Hel', 'lo'))
   expect(await textOf(ask(agent, 'turn_1'))).toBe('Hello')
@@ -55,7 +55,7 @@ test('GET /turns/:id: a finished turn is replayed from disk without a model call
   expect(await historyOf(agent)).toEqual(['Hi', 'Hello'])
 })
 
-test('GET /turns/:id: a failed turn fails again with the same message, and the session is unchanged', async () => {
+test('GET /turns/:id: 429 with the same message when the turn failed with it; the session is unchanged', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(fails(429, 'Token quota exceeded'))
   const statuses = [await ask(agent, 'turn_1'), await ask(agent, 'turn_1'), await join(agent, 'turn_1')]
@@ -66,7 +66,7 @@ test('GET /turns/:id: a failed turn fails again with the same message, and the s
   expect(agent.platform.asked).toHaveLength(2)
 })
 
-test('POST /turns/:id/stop: the model call ends, the session keeps the text, and the turn reports the stop', async () => {
+test('POST /turns/:id/stop: 200 and the model call ends, the session keeps the text, and the turn reports the stop', async () => {
   await using agent = await startTestAgent()
   const slow = hangs('Once upon')
   agent.platform.next(slow.answerer)
@@ -84,13 +84,13 @@ test('POST /turns/:id/stop: the model call ends, the session keeps the text, and
   expect((await stop(agent, 'turn_2')).status).toBe(200)
 })
 
-test('GET /turns/:id: 404 TURN_NOT_FOUND for an unknown turn', async () => {
+test('GET /turns/:id: 404 TURN_NOT_FOUND when the turn is unknown', async () => {
   await using agent = await startTestAgent()
   const missing = await join(agent, 'turn_missing')
   expect([missing.status, await missing.json()]).toMatchObject([404, { error: { code: 'TURN_NOT_FOUND' } }])
 })
 
-test('stop waits for a turn without listeners', async () => {
+test('stop waits for a turn when no caller reads it', async () => {
   await using agent = await startTestAgent()
   const slow = hangs('begun')
   agent.platform.next(slow.answerer)
@@ -105,7 +105,7 @@ test('stop waits for a turn without listeners', async () => {
   expect(await textOf(join(second, 'turn_1'))).toStartWith('begun')
 })
 
-test('/turns: 401 without the token, 400 for an invalid id', async () => {
+test('GET /turns/:id: 401 without the token, 400 when the id is invalid', async () => {
   await using agent = await startTestAgent()
   for (const [path, method] of [
     ['/turns/turn_1', 'GET'],

@@ -24,7 +24,7 @@ const summaries = async (agent: Agent) => (await history(agent)).filter(({ role 
 const sentMessages = (agent: Agent) =>
   (agent.platform.asked.at(-1)?.messages ?? []).slice(1).map(({ content }) => String(content))
 
-test('a session that exceeds the window is summarised once; the summary precedes the kept turns, also after a restart', async () => {
+test('a session is summarised once when it exceeds the window; the summary precedes the kept turns, also after a restart', async () => {
   await using agent = await startTestAgent()
   await talk(agent, 4)
   const calls = agent.platform.asked.length
@@ -48,7 +48,7 @@ test('a session that exceeds the window is summarised once; the summary precedes
   expect(sentMessages(agent).slice(2)).toEqual(['next', 'answer', 'again'])
 })
 
-test('GET /sessions/:key/history: shows a summary as such, and the messages it covers', async () => {
+test('GET /sessions/:key/history: 200 with a summary, marked as such, and the messages it covers', async () => {
   await using agent = await startTestAgent()
   await talk(agent, 4)
   agent.platform.next(says('Ada likes tea'))
@@ -65,7 +65,7 @@ test('GET /sessions/:key/history: shows a summary as such, and the messages it c
   expect(await (await agent.call('/sessions')).json()).toMatchObject({ sessions: [{ key: 's', messageCount: 10 }] })
 })
 
-test('the next summary covers the one before and newer messages', async () => {
+test('the next summary covers the previous one and newer messages', async () => {
   await using agent = await startTestAgent()
   await talk(agent, 4)
   agent.platform.next(says('first summary'), says('short'))
@@ -81,7 +81,7 @@ test('the next summary covers the one before and newer messages', async () => {
   expect((await summaries(agent)).map(({ content }) => content)).toEqual(['first summary', 'second summary'])
 })
 
-test('a failed summary fails no turn: the model is informed of missing messages, and retries are limited', async () => {
+test('a turn continues when its summary fails: the model gets a note, and retries are limited', async () => {
   await using agent = await startTestAgent()
   await talk(agent, 4)
   agent.platform.next(fails(500, 'broken'), says('answer'))
@@ -98,7 +98,7 @@ test('a failed summary fails no turn: the model is informed of missing messages,
   expect(agent.prompt()).toContain('\nAda likes tea\n')
 })
 
-test('a summary that never ends leaves time for the answer; a disconnected caller ends the turn', async () => {
+test('a turn has time for the answer when a summary does not end, and ends when its caller disconnects', async () => {
   await using agent = await startTestAgent({ maxTurnMs: 5000 })
   await talk(agent, 4)
   const slow = hangs('slow')
@@ -108,7 +108,7 @@ test('a summary that never ends leaves time for the answer; a disconnected calle
   expect(agent.prompt()).toContain('are left out here')
 })
 
-test('a long session of earlier versions is summarised up to a limit, and the prompt counts the rest', async () => {
+test('a long session of an earlier version is summarised up to a limit, and the prompt counts the rest', async () => {
   await using agent = await startTestAgent()
   await talk(agent, 1)
   const [name = ''] = await readdir(join(agent.folder, 'sessions'))

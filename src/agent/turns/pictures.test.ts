@@ -28,7 +28,7 @@ function keepPicture(agent: Agent, name: string) {
 
 const lastCall = (agent: Agent) => JSON.stringify(agent.platform.asked.at(-1)?.messages)
 
-test('POST /v1/chat/completions with images: the model sees them, also in the next turn of the session', async () => {
+test('POST /v1/chat/completions: 200 from a model that sees the images, also in the next turn of the session', async () => {
   await using agent = await startTestAgent()
   const path = keepPicture(agent, 'cat.png')
   agent.platform.next(says('A cat'))
@@ -40,7 +40,7 @@ test('POST /v1/chat/completions with images: the model sees them, also in the ne
   expect(lastCall(agent)).toContain(URL_OF_PICTURE)
 })
 
-test('a model without image support is informed of the images, in the same turn and later', async () => {
+test('a model gets a note about images, in the same turn and later, when it does not support them', async () => {
   await using agent = await startTestAgent()
   const path = keepPicture(agent, 'cat.png')
   agent.platform.next(fails(502, 'No endpoints found that support image input'))
@@ -54,7 +54,7 @@ test('a model without image support is informed of the images, in the same turn 
   expect(lastCall(agent)).not.toContain('base64')
 })
 
-test('a missing image, and one outside of the workspace, is named and not shown', async () => {
+test('an image is named and not shown when it is missing or outside the workspace', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(says('Gone'))
   await ask(agent, 'What is it?', ['attachments/none.png', '../turns'])

@@ -10,7 +10,7 @@ import { auditLog } from '../../features/accounts/audit/tables.ts'
 const PATIENCE_MS = 120_000
 
 test(
-  'stead wallet export: the key alone on standard output after a warning, with --yes, and a line in the audit log',
+  'stead wallet export: prints only the key on standard output and a warning before it, with --yes, and adds an audit entry',
   async () => {
     await using installation = await openInstallation()
     const program = await installation.start()

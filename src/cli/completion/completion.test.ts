@@ -9,7 +9,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _stead; printf '%s\\n' "\${COMPREPLY[
   return (await $`bash --norc -c ${program} bash ${words}`.text()).trim().split('\n')
 }
 
-test('completion bash: commands, subcommands, options and choices, as the program has them', async () => {
+test('stead completion bash: completes the commands, subcommands, options and choices of the program', async () => {
   await using installation = await openInstallation()
   const { stdout, exitCode } = await installation.run(['completion', 'bash'])
   expect(exitCode).toBe(0)
@@ -25,7 +25,7 @@ test('completion bash: commands, subcommands, options and choices, as the progra
 })
 
 test.each(['zsh', 'fish'])(
-  'completion %s: prints a script for the shell; an unknown shell is a usage error',
+  'stead completion %s: prints a script, and a usage error when the shell is unknown',
   async (shell) => {
     await using installation = await openInstallation()
     const { stdout } = await installation.run(['completion', shell])

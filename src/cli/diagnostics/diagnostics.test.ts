@@ -12,7 +12,7 @@ const Diagnostics = z.object({
   service: z.looseObject({ metrics: z.object({ status: z.number(), body: z.string() }) }).nullable(),
 })
 
-test('diagnostics: versions, settings, checks and figures in one document without any secret, running or not', async () => {
+test('stead diagnostics: prints versions, settings, checks and figures in one document without secrets, running or not', async () => {
   await using installation = await openInstallation({
     environment: {
       INTERNAL_API_KEY: CANARY,

@@ -64,7 +64,7 @@ async function run(script: string[], options: Partial<ConnectionOptions> & { ran
   return { events: events.map(({ event }) => event), calls, pauses, error }
 }
 
-test('registers once, then sends heartbeats', async () => {
+test('keepConnected registers once, then sends heartbeats', async () => {
   const { events, calls, pauses, error } = await run(['up', 'up', 'up'])
   expect(events).toEqual(['connected', 'heartbeat', 'heartbeat', 'heartbeat'])
   expect(calls).toEqual(['find', 'register', 'beat', 'beat', 'beat'])
@@ -75,11 +75,11 @@ test('registers once, then sends heartbeats', async () => {
 test.each([
   [0, 54_000],
   [1, 66_000],
-])('heartbeats are spread over a fifth of their time: %d', async (random, expected) => {
+])('keepConnected varies the interval of heartbeats by a fifth: %d', async (random, expected) => {
   expect((await run(['up'], { random })).pauses).toEqual([expected])
 })
 
-test('a platform that is away is asked at growing intervals, and registered with again', async () => {
+test('keepConnected retries at growing intervals when the platform is unreachable, and registers again', async () => {
   const script = ['up', ...Array.from({ length: 8 }, () => 'away'), 'up', 'away', 'up']
   const { events, pauses } = await run(script, { random: 1 })
   expect(pauses.slice(1, 9)).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000])
@@ -88,7 +88,7 @@ test('a platform that is away is asked at growing intervals, and registered with
   expect((await run(['away', 'away'], { random: 0 })).pauses).toEqual([500, 1000])
 })
 
-test('while the gateway is down the platform hears nothing', async () => {
+test('keepConnected sends nothing to the platform when the gateway is down', async () => {
   const { calls, events } = await run(['gateway down', 'up', 'gateway down', 'gateway down', 'up'])
   expect(events).toEqual(['waiting', 'connected', 'heartbeat', 'waiting', 'waiting', 'connected', 'heartbeat'])
   expect(calls).toEqual(['find', 'register', 'beat', 'register', 'beat'])
@@ -97,13 +97,13 @@ test('while the gateway is down the platform hears nothing', async () => {
 test.each([
   [['bad key'], 'Invalid API key', ['find']],
   [['up', 'away', 'revoked'], 'Unauthorized', ['find', 'register', 'beat', 'beat', 'register']],
-])('%j: what will not change is not tried again', async (script, message, calls) => {
+])('keepConnected, when the error is %j, does not retry', async (script, message, calls) => {
   const ended = await run([...script, 'up', 'up'])
   expect(ended.error).toMatchObject({ message })
   expect(ended.calls).toEqual(calls)
 })
 
-test('with once: one registration, one heartbeat; whatever fails is an error', async () => {
+test('keepConnected registers and sends one heartbeat when called with once, and throws when either fails', async () => {
   const done = await run(['up'], { once: true })
   expect(done).toEqual({
     events: ['connected', 'heartbeat'],

@@ -15,7 +15,7 @@ const Keys = z.object({ keys: z.array(z.looseObject({ id: z.string(), name: z.st
 const Sessions = z.object({ sessions: z.array(z.unknown()) })
 
 test(
-  'agents list, logs, stop, start, restart, repair, chat and delete, keys list, create and revoke, by DATA_DIR and by STEAD_URL with STEAD_KEY',
+  'stead agents and keys: every command succeeds with DATA_DIR, and with STEAD_URL and STEAD_KEY',
   async () => {
     await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
     const { urls } = await installation.start()
@@ -68,7 +68,7 @@ test(
 )
 
 test(
-  'agents update: one agent by name; --all in waves without starting stopped agents',
+  'stead agents update: updates one agent by name, or running agents in waves with --all',
   async () => {
     await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
     const { urls } = await installation.start()
@@ -110,7 +110,7 @@ test(
 )
 
 test(
-  'agents stop --all and start --all: a line for each agent and a summary, one document with --json; 1 when one failed',
+  'stead agents stop --all and start --all: print a line for each agent and a summary; exit with 1 when one failed',
   async () => {
     await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
     const { urls } = await installation.start()
@@ -170,7 +170,7 @@ async function expectKeys(installation: Installation, person: Person): Promise<v
 }
 
 test(
-  'agents list: exit code 75 without a server, 1 for a refused key, 2 for a partial address',
+  'stead agents list: exits with 75 without a server, 1 when the key is refused, 2 when the address is incomplete',
   async () => {
     await using installation = await openInstallation()
     const notRunning = {

@@ -111,7 +111,7 @@ test(
 )
 
 test(
-  'SIGHUP: logs a setting whose folder cannot be written, like the start',
+  'SIGHUP: logs a setting when its folder is not writable, as at the start',
   async () => {
     await using installation = await openInstallation()
     const settings = join(installation.dataDir, '..', 'stead.env')
@@ -128,7 +128,7 @@ test(
   NEVER_MS,
 )
 
-test('LOG_FILE: one that cannot be opened stops the start with 78', async () => {
+test('LOG_FILE: stops the start with 78 when the file cannot be opened', async () => {
   await using installation = await openInstallation()
   const file = join(installation.dataDir, 'there', 'is', 'none.log')
   expect(await installation.run(['serve'], { environment: { LOG_FILE: file } })).toMatchObject({

@@ -35,21 +35,21 @@ test.skipIf(!hasSystemd).each([
     },
   ],
   ['of one user', { ...PLAN, dataDir: '/home/ada/stead', user: null }],
-])('the unit %s is one that systemd takes without a word', (_case, plan) => {
+])('toUnit returns a unit %s that systemd accepts without a warning', (_case, plan) => {
   expect(analyze(toUnit({ ...plan, command: [process.execPath] }), 'verify', '--man=no')).toEqual({
     exitCode: 0,
     said: '',
   })
 })
 
-test.skipIf(!hasSystemd)('the unit of the machine exposes at most 3.0, as systemd-analyze counts', () => {
+test.skipIf(!hasSystemd)('toUnit returns a unit whose exposure is at most 3.0 for systemd-analyze', () => {
   const { said } = analyze(toUnit(PLAN), 'security', '--offline=true', '--no-pager')
   expect(Number(said.match(/Overall exposure level for stead\.service: ([\d.]+)/)?.[1])).toBeLessThanOrEqual(
     MAX_EXPOSURE,
   )
 })
 
-test('toUnit allows writes to the data folder only, and access to a home only when the folder is in it', () => {
+test('toUnit allows writes to the data folder only, and access to a home folder only when it contains the data folder', () => {
   const unit = toUnit(PLAN)
   expect(unit).toContain('ExecStart=/usr/local/bin/stead serve --data-dir /var/lib/stead\n')
   expect(unit).toContain('ExecReload=/bin/kill -HUP $MAINPID\n')
@@ -59,7 +59,7 @@ test('toUnit allows writes to the data folder only, and access to a home only wh
   expect(toUnit({ ...PLAN, user: null })).not.toContain('User=')
 })
 
-test('toUnit makes folders of settings writable, and reaches a home when one is there', () => {
+test('toUnit makes folders of settings writable, and allows access to a home folder when one is in it', () => {
   const unit = toUnit({ ...PLAN, writePaths: ['/mnt/backups', '/var/log/stead'] })
   expect(unit).toContain('ReadWritePaths=/var/lib/stead -/mnt/backups -/var/log/stead\n')
   expect(unit).toContain('ProtectHome=yes\n')
@@ -69,18 +69,18 @@ test('toUnit makes folders of settings writable, and reaches a home when one is 
 test.each([
   [PLAN],
   [{ ...PLAN, dataDir: '/srv/my stead 100%', groups: ['docker'], writePaths: ['/mnt/my "$backups" 5%', '/var/log/x'] }],
-])('parseUnit returns what toUnit was given: %j', (plan) => {
+])('parseUnit returns the options of toUnit: %j', (plan) => {
   const { dataDir, user, groups, writePaths } = plan
   expect(parseUnit(toUnit(plan))).toEqual({ dataDir, user, groups, writePaths })
 })
 
-test('parseUnit returns no restriction for the unit of one user', () => {
+test('parseUnit returns no restriction when the unit is of one user', () => {
   expect(parseUnit(toUnit({ ...PLAN, user: null }))).toMatchObject({ user: null, writePaths: null })
 })
 
 const SETTINGS = { DATA_DIR: '/var/lib/stead' }
 
-test('listWritePaths returns the folders of settings that are outside of the data folder', () => {
+test('listWritePaths returns the folders of settings outside the data folder', () => {
   const folders = (settings: Record<string, string>) =>
     listWritePaths(readConfig({ ...SETTINGS, ...settings })).map(({ setting, folder }) => `${setting} ${folder}`)
   expect(folders({})).toEqual([])
@@ -122,7 +122,7 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 )
 
-test('the property list of launchd is whole, also with signs of XML', () => {
+test('the property list of launchd is valid XML when values contain special characters', () => {
   const list = toPropertyList({ ...PLAN, dataDir: '/Users/ada/R&D <x>', user: null }, 'stead.service')
   expect(list).toContain('<string>/Users/ada/R&amp;D &lt;x&gt;</string>')
   expect(list).not.toContain('UserName')
@@ -130,7 +130,7 @@ test('the property list of launchd is whole, also with signs of XML', () => {
 })
 
 test(
-  'service install --print changes nothing; a temporary folder is wrong usage; without a service the others say so',
+  'stead service: install --print changes nothing, a temporary folder is a usage error, other commands fail without a service',
   async () => {
     await using installation = await openInstallation()
     const printed = await installation.run(['service', 'install', '--user', '--print'])
@@ -183,7 +183,7 @@ while True: print(s.recv(4096).decode().replace(chr(10), ' '), flush=True)`
 test
   .skipIf(process.platform !== 'linux' || !Bun.which('python3'))
   .each(['in the file system', 'in the abstract namespace'])(
-  'serve notifies a manager %s of ready, watchdog and stopping',
+  'stead serve: notifies a service manager %s when it is ready, alive and stopping',
   async (where) => {
     using folder = tempFolder()
     const name = where === 'in the file system' ? folder.file('notify') : `@stead-${process.pid}-${Date.now()}`
@@ -200,7 +200,7 @@ test
 )
 
 test(
-  'serve keeps running and logs when the socket of the manager has no reader',
+  'stead serve: continues and logs a warning when the socket of the service manager has no reader',
   async () => {
     await using installation = await openInstallation()
     const program = await installation.start({ NOTIFY_SOCKET: '/nowhere/notify' })
@@ -211,7 +211,7 @@ test(
 )
 
 test(
-  'service logs --format pretty: lines of the log as on a terminal, other lines as they are; json leaves all as they are',
+  'stead service logs: prints lines of the log as on a terminal with --format pretty, and unchanged with json',
   async () => {
     using folder = tempFolder()
     const lines = '{"level":50,"time":"2026-11-24T13:00:00.000Z","msg":"the database is damaged"}\nno JSON\n'

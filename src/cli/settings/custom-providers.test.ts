@@ -9,7 +9,7 @@ import { readSettingsFile } from './file.ts'
 
 const LAB = { PROVIDER_LAB_BASE_URL: 'http://10.0.0.5:8000/v1/' }
 
-test('readConfig reads any number of providers by PROVIDER_<NAME>_BASE_URL, _API_KEY, _LABEL and _DIALECT', () => {
+test('readConfig returns all providers of PROVIDER_<NAME>_BASE_URL, _API_KEY, _LABEL and _DIALECT', () => {
   using folder = tempFolder()
   const file = folder.file('key')
   writeFileSync(file, 'sk-from-a-file\n')
@@ -45,7 +45,7 @@ test.each([
   expect(() => readConfig(environment)).toThrow(message)
 })
 
-test('showSettings masks the key of a custom provider, and stead.env and the spelling check know its names', () => {
+test('showSettings masks the key of a custom provider, and stead.env and the spelling check accept its names', () => {
   const environment = { ...LAB, PROVIDER_LAB_API_KEY: 'sk-secret-0123456789' }
   expect(showSettings(environment)).toMatchObject({ ...LAB, PROVIDER_LAB_API_KEY: '[set]' })
   expect(listMisspelt(environment)).toEqual([])

@@ -22,7 +22,7 @@ function parse(text: string) {
   return readSettingsFile(folder.file('stead.env'))
 }
 
-test('a settings file: comments, quotes, export, and a # inside of a value', () => {
+test('a settings file may have comments, quotes, export, and a # inside a value', () => {
   expect(
     parse(`# a comment
 export WEB_PORT=8080   # the dashboard
@@ -54,17 +54,17 @@ test.each([
   ['HOST=a\nHOST=b', 'HOST stands there twice'],
   ['SMTP_URL="secret', 'SMTP_URL: the value is not whole: what holds quotes or begins with # stands in quotes'],
   ["SMTP_URL='a' b", 'SMTP_URL: the value is not whole: what holds quotes or begins with # stands in quotes'],
-])('a settings file with %j is refused with its line', (text, problem) => {
+])('a settings file is refused with the line when it contains %j', (text, problem) => {
   const line = text.split('\n').length + 1
   expect(() => parse(`# first\n${text}`)).toThrow(new RegExp(`:${line}: ${problem.replace(/[?()]/g, '\\$&')}$`))
 })
 
-test('no file is no settings', () => {
+test('readConfig succeeds when there is no settings file', () => {
   expect(readSettingsFile('/nowhere/stead.env')).toEqual({})
 })
 
 test(
-  'flags count before the environment, that before the file, that before the defaults',
+  'flags override the environment, the environment overrides the file, the file overrides defaults',
   async () => {
     await using installation = await openInstallation({ environment: { LOG_LEVEL: '', HOST: '' } })
     writeSettings(installation, 'LOG_LEVEL=warn\nWEB_PORT=1\nHOST=127.0.0.2\nBACKEND_PORT=2\n')
@@ -103,7 +103,7 @@ test(
 )
 
 test(
-  'config print: hides a key in the path of a URL but not a version or a word',
+  'stead config print: hides a key in the path of a URL, and shows a version or a word',
   async () => {
     await using installation = await openInstallation()
     const environment = {
@@ -118,7 +118,7 @@ test(
 )
 
 test(
-  'serve takes its ports from the file, every other command too; secrets are masked, and named files are read',
+  'every command reads the settings file, which sets the ports of serve; secrets are masked, and named files are read',
   async () => {
     await using installation = await openInstallation({ environment: { WEB_PORT: '' } })
     const [web = 0] = await findFreePorts(1)
@@ -148,7 +148,7 @@ test.each(
     (args) => [args.join(' '), args] as const,
   ),
 )(
-  'stead %s: 78 and one line for a setting that the file misspells, and for a file that is named and not there',
+  'stead %s: exits with 78 and one line when the file misspells a setting, or the named file does not exist',
   async (_name, args) => {
     await using installation = await openInstallation()
     const file = writeSettings(installation, 'WEB_PRT=8080\n')
@@ -167,7 +167,7 @@ test.each(
 )
 
 test(
-  'config schema: each setting with its meaning; a secret has no flag',
+  'stead config schema: prints each setting with its description; a secret has no flag',
   async () => {
     await using installation = await openInstallation()
     const { exitCode, stdout } = await installation.run(['config', 'schema'])

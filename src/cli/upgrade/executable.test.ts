@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
 import { layBeside } from './executable.ts'
 
-test('upgrade --from: verifies the checksum of the copy to be installed before running it', () => {
+test('stead upgrade --from: verifies the checksum of the copied program before it runs', () => {
   using folder = tempFolder()
   const [file, target, ran] = [folder.file('other'), folder.file('stead'), folder.file('ran')]
   const program = `#!/bin/sh\ntouch ${ran}\necho '{"stead":"9.9.9"}'\n`
@@ -16,7 +16,7 @@ test('upgrade --from: verifies the checksum of the copy to be installed before r
   expect(() => layBeside(folder.file('nothing'), target)).toThrow('there is no')
 })
 
-test('upgrade --from: rejects a program whose version command does not end', () => {
+test('stead upgrade --from: rejects a program when its version command does not end', () => {
   using folder = tempFolder()
   const [file, target] = [folder.file('other'), folder.file('stead')]
   writeFileSync(file, '#!/bin/sh\nexec sleep 600\n')

@@ -19,7 +19,7 @@ test('inLanes runs at most `lanes` items at once, each once', async () => {
   expect(done.toSorted((one, other) => one - other)).toEqual(Array.from({ length: 50 }, (_, index) => index))
 })
 
-test('once its signal aborts no further item is begun, and those under way are waited for', async () => {
+test('inLanes starts no further item and waits for running ones when its signal aborts', async () => {
   const stopping = new AbortController()
   const ended: number[] = []
   const begun: number[] = []

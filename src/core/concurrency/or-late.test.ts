@@ -6,7 +6,7 @@ test('orLate settles like the work when it ends in time', async () => {
   await expect(orLate(Promise.reject(new Error('broken')), 60_000, 'late')).rejects.toThrow('broken')
 })
 
-test('orLate: what comes too late is dropped, a failure as well', async () => {
+test('orLate ignores a result or failure when it comes too late', async () => {
   const { promise, reject } = Promise.withResolvers<number>()
   expect(await orLate(promise, 1, 'late')).toBe('late')
   reject(new Error('too late'))

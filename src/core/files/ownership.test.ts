@@ -6,7 +6,7 @@ import { giveToOwnerOf, giveTreeToOwnerOf } from './ownership.ts'
 const OTHER = 65_534
 
 test.skipIf(process.getuid?.() !== 0)(
-  'giveToOwnerOf gives one path, giveTreeToOwnerOf a tree without the targets of links, when root runs for another owner',
+  'giveToOwnerOf and giveTreeToOwnerOf change one path, or a tree but no target of a link, when root runs for another owner',
   () => {
     using folder = tempFolder()
     const ownerOf = (name: string) => statSync(folder.file(name)).uid

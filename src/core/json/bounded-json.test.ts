@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { parseBoundedJson } from './bounded-json.ts'
 
-test('JSON is read as ever up to its limits, and refused beyond them before it is read', () => {
+test('parseBoundedJson equals JSON.parse within the limits, and throws before parsing beyond them', () => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
   const list = (count: number) => JSON.stringify(Array.from({ length: count }, () => 1))
   expect(parseBoundedJson('{"a":[1,"b"]}')).toEqual({ a: [1, 'b'] })

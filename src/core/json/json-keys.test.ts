@@ -24,7 +24,7 @@ const value = fc.oneof(
   fc.constantFrom('"\\\\"', '"\\\\\\""', '{"model":"x","model":{"model":1}}', '["model",{"n":[]}]', '-1.5e+9', 'null'),
 )
 
-test('the keys of an object are found as they stand, repeated ones as often, whatever the values hold', () => {
+test('listTopLevelKeys returns the keys in order and repeated ones each time, for any values', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(spelt(word), value, space, space)), space, (members, around) => {
       const json = `${around}{${members.map(([key, held, before, after]) => `${before}${key.json}${after}:${before}${held}${after}`).join(',')}}${around}`
@@ -38,7 +38,7 @@ test('the keys of an object are found as they stand, repeated ones as often, wha
   )
 })
 
-test('whatever an object holds, its text has the keys that a parser finds', () => {
+test('listTopLevelKeys returns the keys of a parser for any object', () => {
   fc.assert(
     fc.property(fc.dictionary(word, fc.jsonValue()), fc.integer({ min: 0, max: 4 }), (object, indent) => {
       const json = JSON.stringify(object, null, indent)

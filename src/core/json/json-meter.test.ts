@@ -13,11 +13,11 @@ test.each([
   ['["\\\\",[]]', 3, 2],
   [': "\ndata: [1,2]', 2, 1],
   [': "\\\rdata: [1,2]', 2, 1],
-])('%s has about %d values, %d deep', (text, values, depth) => {
+])('createJsonMeter, when given %s, counts about %d values, %d deep', (text, values, depth) => {
   expect(createJsonMeter()(bytesOf(text))).toEqual({ values, depth })
 })
 
-test('wherever it is cut, it is the same', () => {
+test('createJsonMeter counts the same when the text is split anywhere', () => {
   fc.assert(
     fc.property(fc.json(), fc.nat(), (text, at) => {
       const bytes = bytesOf(text)

@@ -24,7 +24,7 @@ test('toPrettyLine masks secrets when a field or the message holds one', () => {
   expect(text).toContain('Bearer [redacted] apiKey=[redacted]')
 })
 
-test('toPrettyLine colours the level when colours are wanted', () => {
+test('toPrettyLine colours the level when colours are requested', () => {
   expect(show((log) => log.error('broken'), true)).toContain('\u001b[31merror\u001b[39m broken')
 })
 

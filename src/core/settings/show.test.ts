@@ -21,7 +21,7 @@ test('listShownSettings returns each setting with group, description, value and 
   expect(find(environment, sources, 'SMTP_URL')).toMatchObject({ value: null, source: 'none', isSecret: true })
 })
 
-test('listShownSettings: the same names and values as showSettings, and no secret', () => {
+test('listShownSettings returns the names and values of showSettings without secrets', () => {
   const environment = { OPENROUTER_API_KEY: 'canary', SMTP_URL: 'smtp://ada:canary@mail.example' }
   const listed = listShownSettings(environment, {})
   expect(Object.fromEntries(listed.map(({ name, value }) => [name, value ?? '']))).toEqual(
@@ -30,6 +30,6 @@ test('listShownSettings: the same names and values as showSettings, and no secre
   expect(JSON.stringify(listed)).not.toContain('canary')
 })
 
-test('listShownSettings: a secret from a file has the source secret-file', () => {
+test('listShownSettings returns the source secret-file when a secret comes from a file', () => {
   expect(find({}, { SMTP_URL_FILE: 'environment' }, 'SMTP_URL')).toMatchObject({ source: 'secret-file' })
 })

@@ -18,6 +18,6 @@ test.each([
   ['registry:5000/stead-agent:1', 'registry:5000/stead-agent'],
   // An engine reads a part with capitals as a registry, because no path has any.
   ['Registry/stead-agent', 'Registry/stead-agent'],
-])('toRepository(%p) is %p', (reference, repository) => {
+])('toRepository, when given %p, returns %p', (reference, repository) => {
   expect(toRepository(reference)).toBe(repository)
 })

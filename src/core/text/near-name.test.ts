@@ -11,12 +11,12 @@ test.each([
   ['HSOT', 'HOST'],
   ['SUMARIZER_ALLOW_PRIVAT', 'SUMMARIZER_ALLOW_PRIVATE'],
   ['OPENAI_APIKEY', 'OPENAI_API_KEY'],
-])('findNearName treats %s as a typing error of %s', (given, meant) => {
+])('findNearName finds, when given %s, the name %s', (given, meant) => {
   expect(findNearName(given, KNOWN)).toBe(meant)
 })
 
 test.each(['HOME', 'PORT', 'DB_PORT', 'PATH', 'HOSTNAME', 'OPENAI_API_BASE', 'LOGNAME', ''])(
-  'findNearName returns null for %s',
+  'findNearName returns null when given %s',
   (given) => {
     expect(findNearName(given, KNOWN)).toBeNull()
   },

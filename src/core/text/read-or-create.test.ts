@@ -3,7 +3,7 @@ import { mkdirSync, statSync } from 'node:fs'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
 import { readOrCreate } from './read-or-create.ts'
 
-test('readOrCreate: makes the text once, and reads it afterwards', () => {
+test('readOrCreate creates the text once, and reads it afterwards', () => {
   using folder = tempFolder()
   const file = folder.file('instance.id')
   expect(readOrCreate(file, 'DATA_DIR', () => 'first\n')).toBe('first')
@@ -11,7 +11,7 @@ test('readOrCreate: makes the text once, and reads it afterwards', () => {
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
-test('readOrCreate: an unreadable file is reported with the setting of its path', () => {
+test('readOrCreate throws the setting of the path when the file is unreadable', () => {
   using folder = tempFolder()
   const file = folder.file('instance.id')
   mkdirSync(file)

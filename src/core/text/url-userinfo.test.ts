@@ -17,11 +17,11 @@ test.each([
   ['https://ada:se\\ncret@example.com', 'https://ada:se\\ncret@example.com'],
   ['https://ada:se cret@example.com', 'https://ada:se cret@example.com'],
   ['://ada:secret@example.com', '://ada:secret@example.com'],
-])('%s loses its user name and password', (text, expected) => {
+])('withoutUserinfo removes user name and password from %s', (text, expected) => {
   expect(withoutUserinfo(text)).toBe(expected)
 })
 
-test('no password of any URL is left', () => {
+test('withoutUserinfo removes the password of any URL', () => {
   const url = fc.webUrl({ withQueryParameters: true, authoritySettings: { withUserInfo: true } })
   fc.assert(
     fc.property(url, (text) => {
@@ -39,6 +39,6 @@ test.each([
   [`https://${'%41'.repeat(300_000)}`],
   [`https://${'a@'.repeat(500_000)}`],
   [`https://${'ä'.repeat(500_000)}`],
-])('a long line is read in no time: %#', async (text) => {
+])('withoutUserinfo finishes quickly when a line is long: %#', async (text) => {
   expect(await findHold(500, () => withoutUserinfo(text))).toBeLessThan(500)
 })

@@ -18,7 +18,7 @@ test.each(['ftp://example.com', 'example.com', '', 7, null, `https://example.com
   },
 )
 
-test.each([['ä.'], ['a.'], ['%41'], ['a@']])('a megabyte of %p is refused without being read', async (piece) => {
+test.each([['ä.'], ['a.'], ['%41'], ['a@']])('webUrl rejects a megabyte of %p before parsing it', async (piece) => {
   const url = `https://${piece.repeat(1_000_000 / piece.length)}`
   // The URL parser takes from half a second to half a minute for these.
   expect(await findHold(200, () => expect(Url.safeParse(url).success).toBe(false))).toBeLessThan(200)

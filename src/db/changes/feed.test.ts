@@ -26,7 +26,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, Bun.sleep(250).then(() => pending)])) !== pending
 }
 
-test('every waiter is notified of a write after its count', async () => {
+test('a waiter resolves when there is a write after its count', async () => {
   using connection = await openFeed(':memory:')
   const { feed } = connection
   const since = feed.count()
@@ -37,7 +37,7 @@ test('every waiter is notified of a write after its count', async () => {
   expect(feed.count()).toBeGreaterThan(since)
 })
 
-test('a write between the count and the wait is not missed', async () => {
+test('a waiter resolves when a write came between the count and the wait', async () => {
   using connection = await openFeed(':memory:')
   const { feed } = connection
   const since = feed.count()
@@ -46,7 +46,7 @@ test('a write between the count and the wait is not missed', async () => {
   expect(await isSettled(feed.changed(feed.count(), never))).toBe(false)
 })
 
-test('another process’s writes are heard of as well', async () => {
+test('a waiter resolves when another process writes', async () => {
   using folder = tempFolder()
   using connection = await openFeed(folder.file('a.db'))
   using other = await openFeed(folder.file('a.db'))
@@ -56,7 +56,7 @@ test('another process’s writes are heard of as well', async () => {
   await waiting
 })
 
-test('an abort ends the wait, before it and in it', async () => {
+test('a waiter ends when its signal aborts, before or during the wait', async () => {
   using connection = await openFeed(':memory:')
   const { feed } = connection
   await feed.changed(feed.count(), AbortSignal.abort())

@@ -22,7 +22,7 @@ test('a value is cached until the next write and then read again', async () => {
   connection.close()
 })
 
-test('what another process writes is noticed with the next turn of the event loop', async () => {
+test('a value is read again in the next turn of the event loop when another process writes', async () => {
   using folder = tempFolder()
   const file = folder.file('stead.db')
   const connection = openDatabase(file)
@@ -39,7 +39,7 @@ test('what another process writes is noticed with the next turn of the event loo
   connection.close()
 })
 
-test('without a write queue changes are not noticed, so nothing is cached', () => {
+test('a value is not cached when there is no write queue', () => {
   const connection = openDatabase(':memory:')
   let reads = 0
   const find = memoize(connection.db, () => ++reads)

@@ -43,7 +43,7 @@ function openNotes(options: { quietMs?: number; pauseMs?: number; file?: string 
   return { ...connection, file, checkpoints, put, walBytes, logged }
 }
 
-test('during constant writes the log restarts repeatedly without delaying a commit', async () => {
+test('the write-ahead log restarts repeatedly during constant writes without delaying a commit', async () => {
   const { put, walBytes, sqlite } = openNotes()
   let longest = 0
   // 80 MB, and indices and pages that are written twice.
@@ -60,7 +60,7 @@ test('during constant writes the log restarts repeatedly without delaying a comm
   expect(sqlite.pragma('integrity_check', { simple: true })).toBe('ok')
 }, 300_000)
 
-test('without further writes, the log is copied into the database after a while', async () => {
+test('the write-ahead log is copied into the database after a while when there are no further writes', async () => {
   const { put, file, checkpoints } = openNotes({ quietMs: 500 })
   await put()
   const before = statSync(file).size
@@ -68,7 +68,7 @@ test('without further writes, the log is copied into the database after a while'
   expect(checkpoints.state()).toMatchObject({ isStuck: false })
 })
 
-test('while the copy fails commits empty the log, which is logged once; then it is done beside them again', async () => {
+test('commits empty the write-ahead log while the copy fails, which is logged once; then the copy continues', async () => {
   const folder = tempFolder()
   const file = folder.file('elsewhere.db')
   const { put, sqlite, logged } = openNotes({ file, pauseMs: 300 })
@@ -87,8 +87,8 @@ test('while the copy fails commits empty the log, which is logged once; then it 
   expect(autocheckpoint()).toBe(0)
 }, 300_000)
 
-describe('a reader that keeps the log from being emptied', () => {
-  test('is logged once, and when it has ended the log is emptied without holding the event loop', async () => {
+describe('a reader that blocks the write-ahead log', () => {
+  test('is logged once, and the log is emptied without blocking the event loop when the reader ends', async () => {
     const { put, file, checkpoints, walBytes, logged } = openNotes()
     let times = 0
     const stick = async () => {

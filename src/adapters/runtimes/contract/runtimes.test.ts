@@ -28,7 +28,7 @@ function openThree() {
   return { runtimes, events, opened, closed }
 }
 
-test('runtimeOf opens each runtime once, and close closes all', async () => {
+test('runtimeOf opens each runtime once when it is called repeatedly, and close closes all', async () => {
   const { runtimes, opened, closed } = openThree()
   expect(opened).toEqual([])
   const docker = runtimes.runtimeOf({ runtime: 'docker' })
@@ -41,7 +41,7 @@ test('runtimeOf opens each runtime once, and close closes all', async () => {
   expect(() => runtimes.runtimeOf({ runtime: 'swarm' })).toThrow('The agent runtimes are closed')
 })
 
-test('runtimeOf opens no runtime for an agent that was never deployed', async () => {
+test('runtimeOf opens no runtime when the agent was never deployed', async () => {
   const { runtimes, opened } = openThree()
   const nowhere = runtimes.runtimeOf({ runtime: null })
   expect(await nowhere.inspect('ada-1')).toBeNull()
@@ -52,7 +52,7 @@ test('runtimeOf opens no runtime for an agent that was never deployed', async ()
   expect(opened).toEqual([])
 })
 
-test('watch yields events of all runtimes, including later ones', async () => {
+test('watch yields events of all runtimes when some open later', async () => {
   const { runtimes, events } = openThree()
   runtimes.runtimeOf({ runtime: 'process' })
   const heard = runtimes.watch(new AbortController().signal)[Symbol.asyncIterator]()

@@ -29,8 +29,8 @@ const own = randomText(12).toLowerCase()
 const PATIENCE_MS = 300_000
 let lastId = 0
 
-describe.skipIf(!found)('docker', () => {
-  if (!found) return test('there is no container engine here', () => {})
+describe.skipIf(!found)('Docker runtime', () => {
+  if (!found) return test('is skipped when there is no container engine', () => {})
   const { engine, docker, image } = found
   /** Creates an installation's runtime, by default on these tests' engine. */
   const createRuntime = (change: { instance?: string; engine?: Engine } = {}) =>
@@ -110,7 +110,7 @@ describe.skipIf(!found)('docker', () => {
     }
   })
   describe('a container', () => {
-    test('has the restricted profile, and inspection shows no secret', () =>
+    test('has the restricted profile and shows no secret when it is inspected', () =>
       withRuntime(async (runtime) => {
         const spec = await deployHealthy(runtime, { secrets: { GATEWAY_TOKEN: 'gw_hidden_0815' } })
         const container = await containerOf(spec.id)
@@ -129,7 +129,7 @@ describe.skipIf(!found)('docker', () => {
 
     // The other tests' engine may lack a firewall.
     test.skipIf(!canStartSwarm())(
-      'is published on this machine only and cannot reach other agents or the host',
+      'is published on this machine only, and cannot connect to other agents or the host',
       async () => {
         await using machine = await startMachine()
         await importAgent(machine.docker)
@@ -158,7 +158,7 @@ describe.skipIf(!found)('docker', () => {
       },
     )
 
-    test('is reported as out of memory and restarts', () =>
+    test('is reported as out of memory and restarts when it exceeds its memory', () =>
       withRuntime(async (runtime) => {
         const eat = 'sleep 1; exec tail /dev/zero'
         const spec = await makeSpec()
@@ -179,7 +179,7 @@ describe.skipIf(!found)('docker', () => {
         await runtime.remove(spec.id)
       }))
 
-    test('is given up on a bad configuration until another deployment', () =>
+    test('stays stopped until the next deployment when its configuration is invalid', () =>
       withRuntime(async (runtime) => {
         const spec = await makeSpec()
         await runtime.deploy({ ...spec, environment: { ...spec.environment, EXIT_CODE: '78' } })
@@ -192,7 +192,7 @@ describe.skipIf(!found)('docker', () => {
         expect(await runtime.inspect(spec.id)).toMatchObject({ state: 'running', exitCode: null })
       }))
 
-    test('is given up on a bad configuration also between two restarts', async () => {
+    test('stays stopped when its configuration becomes invalid between two restarts', async () => {
       const spec = await makeSpec()
       const waitForNextStart = () =>
         until('its next start', async () => !(await orNull(containerOf(spec.id)))?.State.Restarting)
@@ -215,7 +215,7 @@ describe.skipIf(!found)('docker', () => {
       )
     })
 
-    test('is stopped when killed by other means, and a deployment starts it', () =>
+    test('stops when it is killed by other means, and starts when it is deployed again', () =>
       withRuntime(async (runtime) => {
         const spec = await deployHealthy(runtime)
         await docker.getContainer(`stead-${instance}-${spec.id}`).kill()
@@ -237,7 +237,7 @@ describe.skipIf(!found)('docker', () => {
         expect((await listNames(spec.id)).length).toBe(1)
       }))
 
-    test('rejects a missing image and one that is no agent, and changes nothing', () =>
+    test('throws and changes nothing when the image is missing or is no agent', () =>
       withRuntime(async (runtime) => {
         const spec = await deployHealthy(runtime)
         const before = await runtime.inspect(spec.id)
@@ -255,7 +255,7 @@ describe.skipIf(!found)('docker', () => {
         await expect(missing).rejects.toMatchObject({ extra: { code: 'IMAGE_NOT_FOUND' } })
       }))
 
-    test('is completed or reverted by the next call after a crash', () =>
+    test('is completed or reverted by the next call when the platform crashes', () =>
       withRuntime(async (runtime) => {
         const spec = await deployHealthy(runtime)
         const moved = { ...spec, port: await freePort() }
@@ -306,7 +306,7 @@ describe.skipIf(!found)('docker', () => {
         await until('it answers', () => answersHealthz(spec.port))
       }))
 
-    test('starts a stopped agent from the current image of its reference', () =>
+    test('uses the current image of its reference when a stopped agent starts', () =>
       withRuntime(async (runtime) => {
         const name = { repo: 'stead-test-moving', tag: instance }
         const reference = `${name.repo}:${name.tag}`
@@ -321,7 +321,7 @@ describe.skipIf(!found)('docker', () => {
       }))
   })
 
-  describe('what is left over', () => {
+  describe('removal of containers', () => {
     const filters = { label: [`stead.instance=${own}`] }
     const listLeft = async () => ({
       containers: (await docker.listContainers({ all: true, filters })).map(({ Names }) => Names[0]),
@@ -333,7 +333,7 @@ describe.skipIf(!found)('docker', () => {
 
     afterAll(() => removeAll(docker, own))
 
-    test('removal of the last agent leaves nothing, and the next one starts', () =>
+    test('leaves nothing when the last agent is removed, and the next agent starts', () =>
       withOwn(async (runtime) => {
         const [one, other] = [await deployHealthy(runtime), await deployHealthy(runtime)]
         const address = await runtime.platformHost()
@@ -360,7 +360,7 @@ describe.skipIf(!found)('docker', () => {
         await taken.remove()
       }))
 
-    test('removal deletes volumes and secrets of containers that were removed by other means', () =>
+    test('deletes volumes and secrets when containers were removed by other means', () =>
       withOwn(async (runtime) => {
         const spec = await deployHealthy(runtime)
         const takeAway = () => docker.getContainer(`stead-${own}-${spec.id}`).remove({ force: true })
@@ -375,7 +375,7 @@ describe.skipIf(!found)('docker', () => {
         expect(await listLeft()).toEqual(NOTHING)
       }))
 
-    test('removal spares the volumes of an agent that is being created', () =>
+    test('keeps the volumes of an agent when it is being created', () =>
       withOwn(async (runtime) => {
         for (let round = 0; round < 5; round++) {
           const [old, next] = [await deployHealthy(runtime), await makeSpec()]
@@ -387,14 +387,14 @@ describe.skipIf(!found)('docker', () => {
       }))
   })
 
-  test('the engine starts no process in an idle container', () =>
+  test('the engine starts no process when a container is idle', () =>
     withRuntime(async (runtime) => {
       const { State, Config } = await containerOf((await deployHealthy(runtime)).id)
       expect(Config.Healthcheck?.Test).toEqual(['NONE'])
       expect(State.Health).toBeUndefined()
     }))
 
-  test('containers of other installations are not touched', () =>
+  test('the runtime changes nothing when containers belong to other installations', () =>
     withRuntime(async (runtime) => {
       const spec = await makeSpec()
       const name = `stead-${instance}-${spec.id}`

@@ -63,7 +63,7 @@ function orderOf(spec: AgentSpec, changes: { image?: string; network?: string; i
   })
 }
 
-test(`${RUNS} specs: user settings never weaken the restrictions of a container`, () => {
+test(`toContainer never weakens the restrictions when given ${RUNS} random specs`, () => {
   fc.assert(
     fc.property(specs, (spec) => {
       const { name: Name = '', HostConfig = {}, ...Config } = orderOf(spec)
@@ -74,7 +74,7 @@ test(`${RUNS} specs: user settings never weaken the restrictions of a container`
   )
 })
 
-test('toDigest depends on values and key, not on their order', () => {
+test('toDigest returns the same digest when only the order of values differs', () => {
   fc.assert(
     fc.property(specs, specs, (one, two) => {
       const turned = { ...one, environment: Object.fromEntries(Object.entries(one.environment).reverse()) }
@@ -87,11 +87,11 @@ test('toDigest depends on values and key, not on their order', () => {
 })
 
 const found = await findEngine()
-describe.skipIf(!found)('in an engine', () => {
+describe.skipIf(!found)('containers in an engine', () => {
   if (!found) return
   const { docker } = found
 
-  test('100 containers have exactly the profile', async () => {
+  test('have exactly the specified profile when 100 are created', async () => {
     const instance = randomText(12).toLowerCase()
     const network = await docker.createNetwork({ Name: `stead-${instance}-internal` })
     const some = fc.sample(specs, { numRuns: 100, seed: 4 }).map((spec, index) => ({ ...spec, id: `agent-${index}` }))

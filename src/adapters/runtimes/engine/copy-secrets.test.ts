@@ -33,7 +33,7 @@ function startEngine() {
 
 const never = new AbortController().signal
 
-test('copySecrets throws when an agent has filled its secrets folder', async () => {
+test('copySecrets throws when the secrets folder of an agent is full', async () => {
   await using double = startEngine()
   await copySecrets(double.engine, 'few', 'twin')
   expect(double.put).toEqual([1000])

@@ -24,7 +24,7 @@ function serveEvents(unix: string, happened: string[]) {
   return { asked, [Symbol.dispose]: () => void server.stop(true) }
 }
 
-test('followEvents yields events between two connections once', async () => {
+test('followEvents yields each event once when the connection is replaced', async () => {
   using folder = tempFolder()
   const socket = folder.file('docker.sock')
   using engine = serveEvents(socket, ['start', 'die', 'start'])

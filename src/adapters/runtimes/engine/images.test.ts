@@ -10,7 +10,7 @@ const AGENT = { 'stead.runtime': 'stead', 'stead.runtimeVersion': '9' }
 const GIGABYTE = 1024 ** 3
 const LIMITS: PullLimits = { maxBytes: GIGABYTE, maxMs: 60_000, maxSilenceMs: 60_000 }
 
-describe.skipIf(!found)('fetching an image', async () => {
+describe.skipIf(!found)('pullImage', async () => {
   if (!found) return
   const { engine, docker } = found
   const registry = await startRegistry()
@@ -26,7 +26,7 @@ describe.skipIf(!found)('fetching an image', async () => {
     registry[Symbol.dispose]()
   })
 
-  test("pulls an agent's image once", async () => {
+  test('pulls the image of an agent once', async () => {
     registry.offer('agent', '1', { labels: AGENT, layers: [EMPTY_LAYER] })
     await pull('agent:1')
     const asked = registry.requests.length
@@ -34,17 +34,17 @@ describe.skipIf(!found)('fetching an image', async () => {
     expect(registry.requests.length).toBe(asked)
   })
 
-  test('removes an image that is no agent', async () => {
+  test('removes an image when it is no agent', async () => {
     registry.offer('other', '1', { labels: { 'org.example': 'x' }, layers: [EMPTY_LAYER] })
     await expect(pull('other:1')).rejects.toMatchObject({ kind: 'invalid' })
     expect(await hasImage(engine, `${registry.host}/other:1`)).toBe(false)
   })
 
-  test('ends with IMAGE_NOT_FOUND when the registry does not have it', async () => {
+  test('throws IMAGE_NOT_FOUND when the registry does not have the image', async () => {
     await expect(pull('nobody:1')).rejects.toMatchObject({ extra: { code: 'IMAGE_NOT_FOUND' } })
   })
 
-  test('aborts in the engine when the layers exceed the limit', async () => {
+  test('aborts the pull in the engine when the layers exceed the limit', async () => {
     registry.offer('large', '1', { labels: AGENT, layers: [2 * GIGABYTE] })
     await expect(pull('large:1')).rejects.toMatchObject({
       kind: 'invalid',
@@ -53,13 +53,13 @@ describe.skipIf(!found)('fetching an image', async () => {
     await until('the engine has given it up', () => registry.waiting() === 0)
   })
 
-  test.each([{ maxMs: 500 }, { maxSilenceMs: 500 }])('aborts after %o', async (limits) => {
+  test.each([{ maxMs: 500 }, { maxSilenceMs: 500 }])('aborts the pull when it receives %o', async (limits) => {
     registry.offer('slow', '1', { labels: AGENT, layers: [GIGABYTE / 2] })
     await expect(pull('slow:1', limits)).rejects.toMatchObject({ kind: 'unavailable' })
     await until('the engine has given it up', () => registry.waiting() === 0)
   })
 
-  test('waits for an earlier pull', async () => {
+  test('waits when an earlier pull is running', async () => {
     registry.offer('first', '1', { labels: AGENT, layers: [GIGABYTE / 2] })
     registry.offer('second', '1', { labels: AGENT, layers: [EMPTY_LAYER] })
     const first = pull('first:1', { maxMs: 1000 })
@@ -72,7 +72,7 @@ describe.skipIf(!found)('fetching an image', async () => {
     expect([whenFirstEnds, isSecondAsked()]).toEqual([false, true])
   })
 
-  test('ends with its caller and does not delay the next pull', async () => {
+  test('ends when its caller aborts, and does not delay the next pull', async () => {
     registry.offer('left', '1', { labels: AGENT, layers: [GIGABYTE / 2] })
     const leaving = new AbortController()
     const left = pull('left:1', {}, leaving.signal)

@@ -24,7 +24,7 @@ async function* inPieces(bytes: Buffer, sizes: number[]): AsyncGenerator<Buffer>
 const read = (bytes: Buffer, after: string | null = null, sizes = [bytes.length]) =>
   Array.fromAsync(readLogLines(inPieces(bytes, sizes), after))
 
-test('readLogLines returns whole lines however the stream is split', async () => {
+test('readLogLines returns whole lines when the stream is split anywhere', async () => {
   const written = [
     [1, 'one', AT],
     [2, 'zwei ü', LATER],
@@ -45,7 +45,7 @@ test('readLogLines returns whole lines however the stream is split', async () =>
   )
 })
 
-test('readLogLines resumes after a cursor, also among equal timestamps', async () => {
+test('readLogLines resumes after a cursor when timestamps are equal', async () => {
   const bytes = Buffer.concat([frame(`${AT} a\n`), frame(`${LATER} b\n`), frame(`${LATER} c\n`), frame(`${LATER} d\n`)])
   const all = await read(bytes)
   expect(new Set(all.map(({ cursor }) => cursor)).size).toBe(4)

@@ -21,7 +21,7 @@ function settingsOf(change: Partial<AgentSpec> = {}) {
   return JSON.parse(openClawDriver.toInputs({ ...spec, ...change }, image).environment.STEAD_SETTINGS ?? '')
 }
 
-test('toInputs puts secrets into files only', () => {
+test('toInputs puts secrets only into files', () => {
   const secrets = { ...spec.secrets, TELEGRAM_TOKEN: 'tg-secret', PROVIDER_API_KEY: 'key-secret' }
   const inputs = openClawDriver.toInputs({ ...spec, secrets }, image)
   expect(inputs.files).toEqual(secrets)
@@ -49,7 +49,7 @@ test("toOpenClawConfig uses the platform's models with the agent's token", () =>
   })
 })
 
-test('toOpenClawConfig enables a channel with a token, for owners or paired people', () => {
+test('toOpenClawConfig enables a channel when it has a token, for owners or paired people', () => {
   expect(settingsOf().channels).toEqual({ telegram: null, discord: null, whatsapp: null })
   const secrets = { ...spec.secrets, TELEGRAM_TOKEN: 't', DISCORD_TOKEN: 'd', WHATSAPP_TOKEN: 'w' }
   const open = { groupPolicy: 'allowlist', dmPolicy: 'pairing', allowFrom: null }
@@ -61,7 +61,7 @@ test('toOpenClawConfig enables a channel with a token, for owners or paired peop
   })
 })
 
-test('toOpenClawConfig selects tools by plan', () => {
+test('toOpenClawConfig selects the tools of the plan', () => {
   const profileOf = (plan: string) =>
     settingsOf({ environment: { ...spec.environment, AGENT_PLAN: plan } }).tools.profile
   expect(['solo', 'collective', 'network'].map(profileOf)).toEqual(['messaging', 'coding', 'coding'])
@@ -75,7 +75,7 @@ test.each([
   ['2025.12.30', 2, false],
   ['2026.9.6', 4, false],
   [null, 2, true],
-])('toInputs reduces memory of version %p with %d GB: %p', (version, gigabytes, isSlim) => {
+])('toInputs, when version %p runs with %d GB, reduces memory: %p', (version, gigabytes, isSlim) => {
   const limits = { ...spec.limits, memoryBytes: gigabytes * GIGABYTE }
   const { environment } = openClawDriver.toInputs({ ...spec, limits }, { ...image, version })
   expect(environment.OPENCLAW_NODE_FLAGS?.includes('--max-old-space-size=1024')).toBe(isSlim)

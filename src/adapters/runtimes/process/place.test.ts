@@ -53,11 +53,11 @@ test.each([
   ['/database', null],
   ['/srv/stead', null],
   ['/mnt/two words/stead', '/stead'],
-])('findVolume maps %s in a container to %p on its host', (path, volume) => {
+])('findVolume maps %s when Stead runs in a container to %p of the host', (path, volume) => {
   expect(findVolume(path, MOUNTS)).toBe(volume)
 })
 
-test('parseMacId reads the id of a Mac', () => {
+test('parseMacId returns the id of a Mac', () => {
   const text = `+-o J314sAP  <class IOPlatformExpertDevice, id 0x100000227, registered, matched, active>
     {
       "IOPlatformSerialNumber" = "C02XXXXXXXXX"
@@ -67,7 +67,7 @@ test('parseMacId reads the id of a Mac', () => {
   expect(parseMacId('')).toBeNull()
 })
 
-test('findInstance returns the id of another installation', () => {
+test('findInstance returns the id when another installation has the folder', () => {
   using folder = tempFolder()
   expect(findInstance(folder.path)).toEqual({ id: null })
   writeFileSync(folder.file('instance.id'), 'abc\n')

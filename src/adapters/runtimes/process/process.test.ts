@@ -173,9 +173,9 @@ runtimeContract(
   contractFixture({ table: psTable(), isolating: NOT_ISOLATED }),
 )
 
-describe('agents outlive the platform', () => {
+describe('lifetime of agents', () => {
   for (const signal of ['SIGKILL', 'SIGTERM', 'SIGINT'] as const) {
-    test(`after ${signal} of its process group they run on, and the next platform adopts them`, async () => {
+    test(`agents keep running when ${signal} ends the platform's process group, and the next platform adopts them`, async () => {
       const dir = newDir()
       const spec = await makeSpec()
       const host = await startHost({ dir, command: AGENT, specs: [spec], afterwards: 'wait' })
@@ -198,7 +198,7 @@ describe('agents outlive the platform', () => {
   }
 
   test(
-    'a restart is counted together with its process',
+    'the next platform counts a restart together with its process',
     async () => {
       const spec = await makeSpec()
       const dir = newDir()
@@ -217,7 +217,7 @@ describe('agents outlive the platform', () => {
     PATIENCE_MS,
   )
 
-  test('agents keep running after close', async () => {
+  test('agents keep running when the platform closes', async () => {
     const dir = newDir()
     const spec = await makeSpec()
     const host = await startHost({ dir, command: AGENT, specs: [spec], afterwards: 'close' })
@@ -259,7 +259,7 @@ describe('agents outlive the platform', () => {
     expect(await second.inspect(unwanted.id)).toMatchObject({ state: 'stopped' })
   })
 
-  test('recover starts an agent that died while no platform ran', async () => {
+  test('recover starts an agent when it died while no platform ran', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const spec = await deployHealthy(first)
@@ -271,7 +271,7 @@ describe('agents outlive the platform', () => {
     expect(await listLeaders(dir, spec.id)).toHaveLength(1)
   })
 
-  test('recover finds an unrecorded process by its environment', async () => {
+  test('recover finds a process by its environment when no record names it', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const spec = await deployHealthy(first)
@@ -284,7 +284,7 @@ describe('agents outlive the platform', () => {
     expect(await listLeaders(dir, spec.id)).toEqual([pid])
   })
 
-  test('recover finishes an interrupted stop', async () => {
+  test('recover completes a stop when it was interrupted', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const spec = await deployHealthy(first)
@@ -296,7 +296,7 @@ describe('agents outlive the platform', () => {
   })
 
   test.skipIf(!hasProc)(
-    `killed ${KILLS} times while it deploys, stops and removes: no orphan, no double`,
+    `a platform that is killed ${KILLS} times while it deploys, stops and removes leaves no orphan and no duplicate`,
     async () => {
       const dir = newDir()
       const command: [string, string] = ['/bin/sleep', '600']
@@ -328,8 +328,8 @@ describe('agents outlive the platform', () => {
   )
 })
 
-describe('processes that are not the agent', () => {
-  test('recover ignores a reused pid', async () => {
+describe('processes of an agent', () => {
+  test('recover ignores a process with a reused pid', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const spec = await deployHealthy(first)
@@ -373,8 +373,8 @@ describe('processes that are not the agent', () => {
   })
 })
 
-describe('ends', () => {
-  test('exit code 78 is not restarted until a start is requested', async () => {
+describe('stops and restarts', () => {
+  test('an agent is not restarted before the next start request when it exits with 78', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const spec = await makeSpec({ environment: { EXIT_CODE: '78' } })
@@ -394,7 +394,7 @@ describe('ends', () => {
     expect(await second.inspect(spec.id)).toMatchObject({ state: 'running', exitCode: null })
   })
 
-  test('restart delays grow with each failure and reset after a steady run', async () => {
+  test('an agent is restarted with growing delays, which reset after a steady run', async () => {
     const asked: number[] = []
     const backoffMs = (failures: number) => {
       asked.push(failures)
@@ -422,7 +422,7 @@ describe('ends', () => {
     expect(await runtime.logs(spec.id, { tail: 1 })).toEqual(['not now'])
   })
 
-  test('stop ends an agent that has just been started, long before its grace period ends', async () => {
+  test('stop ends an agent before its grace period when it has just been started', async () => {
     const runtime = await createRuntime(newDir(), { timing: { stopMs: 60_000 } })
     const startedAt = performance.now()
     for (let round = 0; round < 5; round++) {
@@ -447,7 +447,7 @@ describe('ends', () => {
     expect((await getRecord(dir, spec.id)).spec.environment.PLATFORM_URL).toBe('http://127.0.0.1:2')
   })
 
-  test('a crashed agent restarts once its port is free', async () => {
+  test('an agent restarts after a crash when its port is free', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, { timing: { backoffMs: () => 400 } })
     const spec = await deployHealthy(runtime)
@@ -461,7 +461,7 @@ describe('ends', () => {
     await waitFor(() => answersHealthz(spec.port), PATIENCE_MS)
   })
 
-  test('deploy throws when the command cannot start, and leaves the agent stopped', async () => {
+  test('deploy throws and leaves the agent stopped when the command cannot start', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, { command: ['/nowhere/agent'] })
     const spec = await makeSpec()
@@ -471,7 +471,7 @@ describe('ends', () => {
   })
 })
 
-describe('folders', () => {
+describe('files of an agent', () => {
   test.skipIf(!hasProc)('an agent gets no environment of the platform', async () => {
     const dir = newDir()
     const spec = await makeSpec({ environment: { AGENT_NAME: 'Ada' } })
@@ -509,7 +509,7 @@ describe('folders', () => {
     expect((await readdir(dir)).filter((name) => !name.startsWith('.'))).toEqual([])
   })
 
-  test('folders are 0700, files 0600, and only current secrets are stored', async () => {
+  test('folders have mode 0700, files 0600, and only current secrets are stored', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir)
     const spec = await deployHealthy(runtime, { secrets: { GATEWAY_TOKEN: 'gw_0123456789abcdef', OLD: 'x' } })
@@ -525,7 +525,7 @@ describe('folders', () => {
     expect(await readFile(folder.record, 'utf8')).not.toContain('gw_0123456789abcdef')
   })
 
-  test('a large log is rotated while the agent writes, and read across both files', async () => {
+  test('a large log is rotated while the agent writes, and is read across both files', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, { timing: { maxLogBytes: 1000 } })
     const spec = await deployHealthy(runtime)
@@ -556,7 +556,7 @@ describe('folders', () => {
   })
 })
 
-test.skipIf(!hasProc)('find lists a process whose main thread has ended', async () => {
+test.skipIf(!hasProc)('find lists a process when its main thread has ended', async () => {
   const port = await findFreePort()
   const headless = Bun.spawn({ cmd: [process.execPath, join(PROGRAMS, 'headless-process.ts'), String(port)] })
   onTestFinished(() => headless.kill('SIGKILL'))
@@ -589,7 +589,7 @@ test.skipIf(!hasProc)('killLeftovers waits until no process is left', async () =
   expect(left.signalCode).toBe('SIGKILL')
 })
 
-test('findRecord accepts a record without an image', async () => {
+test('findRecord returns a record when it has no image', async () => {
   const dir = newDir()
   const first = await createRuntime(dir)
   const spec = await deployHealthy(first)
@@ -605,7 +605,7 @@ test('findRecord accepts a record without an image', async () => {
   expect(await getPid(dir, spec.id)).toBe(pid)
 })
 
-describe('followed logs', () => {
+describe('a followed log', () => {
   /** Follows until `isLast` and returns the lines that the test wrote. */
   async function follow(runtime: Runtime, id: string, after: string | null, isLast: (line: RuntimeLogLine) => boolean) {
     const ending = new AbortController()
@@ -619,7 +619,7 @@ describe('followed logs', () => {
     return lines
   }
 
-  test('loses and repeats no line across rotations', async () => {
+  test('loses and repeats no line when files are rotated', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, { timing: { maxLogBytes: 2000, pollMs: 5 } })
     const spec = await deployHealthy(runtime)
@@ -644,7 +644,7 @@ describe('followed logs', () => {
     }
   })
 
-  test('reports overwritten output in bytes', async () => {
+  test('reports the number of bytes when output was overwritten', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, { timing: { maxLogBytes: 500, pollMs: 5 } })
     const spec = await deployHealthy(runtime)
@@ -660,7 +660,7 @@ describe('followed logs', () => {
     expect(rest.at(-1)?.text).toBe('last')
   })
 
-  test('continues at the cursor of an earlier run', async () => {
+  test('continues at the cursor when an earlier run ended there', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const spec = await deployHealthy(first)
@@ -674,7 +674,7 @@ describe('followed logs', () => {
     expect(rest.map(({ text }) => text)).toEqual(['two', 'three'])
   })
 
-  test("splits an endless line at characters and ends a dead agent's last line", async () => {
+  test('splits a line without end at characters and ends the last line when the agent dies', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, { timing: { pollMs: 5 } })
     const spec = await deployHealthy(runtime)
@@ -692,7 +692,7 @@ describe('followed logs', () => {
     ).toBe(long)
   })
 
-  test('end with a removed agent and start anew for its successor', async () => {
+  test('ends when the agent is removed, and starts anew for its successor', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir)
     const spec = await deployHealthy(runtime)

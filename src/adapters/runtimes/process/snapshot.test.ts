@@ -25,7 +25,7 @@ async function writeArchive(file: string, entries: (Pick<Header, 'name'> & Parti
   await writing
 }
 
-test('restoreStateFolder restores files, folders, modes and inner links, and nothing else remains', async () => {
+test('restoreStateFolder restores files, folders, modes and inner links, and removes everything else', async () => {
   using agent = await openAgent()
   const { state } = agent.folder
   const deep = join(state, 'a'.repeat(120), 'b'.repeat(120))
@@ -71,7 +71,7 @@ test.each([
   ],
   ['a device', [{ name: 'null', type: 'character-device', devmajor: 1, devminor: 3 } as const]],
   ['a hard link', [{ name: 'hard', type: 'link', linkname: '/etc/passwd' } as const]],
-])('restoreStateFolder rejects an archive with %s and changes nothing', async (_what, entries) => {
+])('restoreStateFolder throws and changes nothing when an archive contains %s', async (_what, entries) => {
   using agent = await openAgent()
   await writeFile(join(agent.folder.state, 'kept'), 'as it was')
   await writeArchive(agent.file, [{ name: 'first', text: 'x' }, ...entries])
@@ -83,7 +83,7 @@ test.each([
   expect(existsSync(join(agent.folder.root, 'escaped'))).toBe(false)
 })
 
-test('restoreStateFolder resolves a link behind another one within the folder', async () => {
+test('restoreStateFolder follows a link to another link when both are in the folder', async () => {
   using agent = await openAgent()
   await writeArchive(agent.file, [
     { name: 'a/b/up', type: 'symlink', linkname: '../..' },
@@ -97,7 +97,7 @@ test('restoreStateFolder resolves a link behind another one within the folder', 
 test.each([
   ['no archive at all', Buffer.from('not gzip')],
   ['half an archive', null],
-])('restoreStateFolder rejects %s and changes nothing', async (_what, bytes) => {
+])('restoreStateFolder throws and changes nothing when given %s', async (_what, bytes) => {
   using agent = await openAgent()
   await writeFile(join(agent.folder.state, 'kept'), crypto.getRandomValues(Buffer.alloc(50_000)))
   await writeSnapshot(agent.folder, agent.file)
@@ -117,7 +117,7 @@ test('writeSnapshot leaves no file when it fails', async () => {
   expect(existsSync(`${file}.part`)).toBe(false)
 })
 
-test('settleRestore restores the old state when the new one was not in place', async () => {
+test('settleRestore restores the old state when the new one is incomplete', async () => {
   using agent = await openAgent()
   const { state, replaced, restoring } = agent.folder
   await writeFile(join(state, 'kept'), 'as it was')
@@ -128,7 +128,7 @@ test('settleRestore restores the old state when the new one was not in place', a
   expect((await readdir(agent.folder.dir)).sort()).toEqual(['secrets', 'state', 'tmp'])
 })
 
-test('settleRestore removes the old state once the new one is in place', async () => {
+test('settleRestore removes the old state when the new one is complete', async () => {
   using agent = await openAgent()
   const { state, replaced } = agent.folder
   await writeFile(join(state, 'kept'), 'new')

@@ -23,7 +23,7 @@ const SIDE_BY_SIDE = 4
 
 let lastPort = 19_000
 
-describe.skipIf(!canStartSwarm()).concurrent('swarm', () => {
+describe.skipIf(!canStartSwarm()).concurrent('swarm runtime', () => {
   runtimeContract('swarm', PATIENCE_MS, async () => {
     const swarm = await startSwarm(1)
     const { docker, dockerHost, address, spawn } = swarm.manager
@@ -89,7 +89,7 @@ describe.skipIf(!canStartSwarm()).concurrent('swarm', () => {
   })
 })
 
-describe.skipIf(!canStartSwarm())('swarm', () => {
+describe.skipIf(!canStartSwarm())('swarm runtime', () => {
   let swarm: Awaited<ReturnType<typeof startSwarm>>
   let image: string
   beforeAll(async () => {
@@ -99,7 +99,7 @@ describe.skipIf(!canStartSwarm())('swarm', () => {
   afterAll(() => swarm?.[Symbol.asyncDispose]())
 
   test(
-    'a task that the swarm starts during a stop is ended',
+    'ends a task when the swarm starts it during a stop',
     async () => {
       using engine = startForgetfulEngine(swarm.manager.dockerHost.replace('unix://', ''))
       const runtime = createRuntime(engine.dockerHost)
@@ -120,7 +120,7 @@ describe.skipIf(!canStartSwarm())('swarm', () => {
   )
 
   test(
-    'an agent that is stopped during a poll is not reported as died',
+    'reports no death when an agent stops during a poll',
     async () => {
       using engine = startSlowEngine(swarm.manager.dockerHost.replace('unix://', ''))
       const watching = createRuntime(engine.dockerHost)
@@ -150,7 +150,7 @@ describe.skipIf(!canStartSwarm())('swarm', () => {
   )
 
   test(
-    'an agent has the restricted profile, reaches no other agent, and stays down on a bad configuration',
+    'gives an agent the restricted profile, no other agent, and no restart when its configuration is invalid',
     async () => {
       const { docker, dockerHost, address } = swarm.manager
       const runtime = createRuntime(dockerHost)

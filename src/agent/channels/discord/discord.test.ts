@@ -29,7 +29,7 @@ async function startListeningAgent() {
   return started
 }
 
-test('discord: a direct message is answered in one message that is edited while the model answers', async () => {
+test('discord: edits one message while the model answers when a direct message arrives', async () => {
   const { bot, agent, channel, toAda } = await startListeningAgent()
   await using _ = agent
   const slow = hangs('Good ', 'day, ')
@@ -56,7 +56,7 @@ test('discord: a direct message is answered in one message that is edited while 
   expect(await listKeys()).toEqual([`discord:${bot.directChannelOf(ADA)}`])
 })
 
-test('POST /channels/:name/pairings/:code: a stranger gets a code and no answer until the owner approves', async () => {
+test('POST /channels/:name/pairings/:code: 200 when the owner approves a stranger, who got only a code until then', async () => {
   const { bot, agent, channel } = await startListeningAgent()
   await using _ = agent
   const toEve = () => bot.textsIn(bot.directChannelOf(EVE))
@@ -72,7 +72,7 @@ test('POST /channels/:name/pairings/:code: a stranger gets a code and no answer 
   await until('an answer', () => toEve().includes('You said: And now?'))
 })
 
-test('discord: on a server only mentions by admitted people are answered', async () => {
+test('discord: answers on a server only when admitted people mention the bot', async () => {
   const { bot, agent, channel } = await startListeningAgent()
   await using _ = agent
   const mentions = [bot.me]
@@ -94,7 +94,7 @@ test('discord: on a server only mentions by admitted people are answered', async
   expect(agent.platform.asked).toHaveLength(1)
 })
 
-test('discord: files are saved in the workspace and named in the message; images are shown to the model', async () => {
+test('discord: saves files in the workspace and names them in the message; the model sees images', async () => {
   const { bot, agent, toAda } = await startListeningAgent()
   await using _ = agent
   const attachments = [
@@ -112,7 +112,7 @@ test('discord: files are saved in the workspace and named in the message; images
   await until('the answer', () => toAda().length === 1)
 })
 
-test('discord: a long answer becomes several messages of at most 2000 characters; 429 and 5xx are retried without duplicates', async () => {
+test('discord: splits an answer over 2000 characters, and retries 429 and 5xx without duplicates', async () => {
   const { bot, agent, toAda } = await startListeningAgent()
   await using _ = agent
   const words = Array.from({ length: 1000 }, (_, index) => `w${index}`)
@@ -126,7 +126,7 @@ test('discord: a long answer becomes several messages of at most 2000 characters
   expect(performance.now() - startedAt).toBeGreaterThan(1000)
 }, 300_000)
 
-test('discord: a deleted message and a person who blocks the bot delay nothing', async () => {
+test('discord: continues when a message was deleted or a person blocks the bot', async () => {
   const { bot, agent, toAda } = await startListeningAgent()
   await using _ = agent
   bot.failNext('POST message', 403, { message: 'Cannot send messages to this user', code: 50_007 })
@@ -143,7 +143,7 @@ test('discord: a deleted message and a person who blocks the bot delay nothing',
   await until('the answer to the third', () => toAda().includes('You said: three'))
 })
 
-test('GET /channels: after a broken, closed or reset connection the bot reconnects and answers each message once', async () => {
+test('GET /channels: 200 with the last error when a connection breaks, closes or resets; the bot answers each message once', async () => {
   const { bot, agent, channel, toAda } = await startListeningAgent()
   await using _ = agent
   const identifiedOnce = bot.sessions()
@@ -169,7 +169,7 @@ test('GET /channels: after a broken, closed or reset connection the bot reconnec
   expect((await channel()).connected).toBeTrue()
 }, 300_000)
 
-test('GET /channels: a refused or revoked token is reported and not retried', async () => {
+test('GET /channels: 200 with the error when Discord refuses or revokes a token, which is not retried', async () => {
   const { agent, channel } = await startBotAgent('wrong')
   await using _ = agent
   const wrong = await until('what is wrong', async () => (await channel()).lastError)
@@ -183,7 +183,7 @@ test('GET /channels: a refused or revoked token is reported and not retried', as
   expect((await second.channel()).connected).toBeFalse()
 })
 
-test('GET /channels: intents that Discord does not allow are reported', async () => {
+test('GET /channels: 200 with the error when Discord does not allow the intents', async () => {
   const { discord, agent, channel } = await startBotAgent('strict')
   await using _ = agent
   discord.addBot('strict').forbidIntents()
@@ -195,14 +195,14 @@ test('GET /channels: intents that Discord does not allow are reported', async ()
   expect(error.message).toContain('allow them in the developer portal')
 })
 
-test('GET /channels: an unreachable Discord is reported and retried', async () => {
+test('GET /channels: 200 with the error when Discord is unreachable, which is retried', async () => {
   const settings = { token: TOKEN, apiUrl: 'http://127.0.0.1:1', people: [ADA.id] }
   await using agent = await startTestAgent({ channels: { discord: settings, retryMs: 20, editEveryMs: 30 } })
   const error = await until('what is wrong', async () => (await channelOf(agent)).lastError)
   expect(error.message).toBe('Discord cannot be reached; trying again')
 })
 
-test('discord: after a stop during an answer, the next start answers again in the same message, then newer messages once', async () => {
+test('discord: answers again in the same message, then newer messages once, when it restarts during an answer', async () => {
   const { bot, agent, toAda } = await startListeningAgent()
   await using _ = agent
   agent.platform.next(hangs('Half an ').answerer)

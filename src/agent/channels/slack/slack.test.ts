@@ -30,7 +30,7 @@ async function startListeningAgent() {
   return started
 }
 
-test('slack: a direct message is answered in one message that is edited while the model answers, and its envelope is acknowledged', async () => {
+test('slack: edits one message while the model answers when a direct message arrives, and acknowledges its envelope', async () => {
   const { app, agent, channel, toAda } = await startListeningAgent()
   await using _ = agent
   const slow = hangs('Good ', '<day> & ')
@@ -46,7 +46,7 @@ test('slack: a direct message is answered in one message that is edited while th
   expect({ connected, account, lastError }).toEqual({ connected: true, account: '@ada_bot', lastError: null })
 })
 
-test('POST /channels/:name/pairings/:code: a stranger gets a code and no answer until the owner approves', async () => {
+test('POST /channels/:name/pairings/:code: 200 when the owner approves a stranger, who got only a code until then', async () => {
   const { app, agent, channel } = await startListeningAgent()
   await using _ = agent
   const toEve = () => app.textsIn(app.directChannelOf(EVE))
@@ -61,7 +61,7 @@ test('POST /channels/:name/pairings/:code: a stranger gets a code and no answer 
   await until('an answer', () => toEve().includes('You said: And now?'))
 })
 
-test('slack: in a channel only mentions by admitted people are answered, in the thread', async () => {
+test('slack: answers in a channel, in the thread, only when admitted people mention the bot', async () => {
   const { app, agent, channel } = await startListeningAgent()
   await using _ = agent
   app.say(ADA, 'Just between us', CHANNEL)
@@ -84,7 +84,7 @@ test('slack: in a channel only mentions by admitted people are answered, in the 
   expect((await channel()).pairings).toBeEmpty()
 })
 
-test('slack: files are fetched with the token from Slack only, saved in the workspace and named in the message', async () => {
+test('slack: fetches files with the token from Slack only, saves them in the workspace and names them in the message', async () => {
   const { app, agent } = await startListeningAgent()
   await using _ = agent
   const elsewhere = { ...app.addFile('b.png', PICTURE), url_private_download: 'https://slack.com.evil.example/b.png' }
@@ -100,7 +100,7 @@ test('slack: files are fetched with the token from Slack only, saved in the work
   expect(shown).toContain('b.png: It is kept elsewhere than at Slack')
 })
 
-test('slack: a long answer becomes several messages; 429 and 5xx are retried, a deleted message is ignored', async () => {
+test('slack: splits a long answer, retries 429 and 5xx, and continues when a message was deleted', async () => {
   const { app, agent, toAda } = await startListeningAgent()
   await using _ = agent
   const words = Array.from({ length: 1000 }, (_, index) => `w${index}`)
@@ -122,7 +122,7 @@ test('slack: a long answer becomes several messages; 429 and 5xx are retried, a 
   await until('the answer to the next', () => toAda().includes('You said: three'))
 }, 300_000)
 
-test('GET /channels: a refreshed or broken socket is replaced, and a repeated envelope is answered once', async () => {
+test('GET /channels: 200 with the last error when a socket breaks; a repeated envelope is answered once', async () => {
   const { app, agent, channel, toAda } = await startListeningAgent()
   await using _ = agent
   for (const [index, disturb] of [
@@ -152,7 +152,7 @@ test.each([
   ],
   ['an unreachable Slack', { isAway: true }, 'Slack cannot be reached; trying again'],
 ])(
-  'GET /channels: %s is reported',
+  'GET /channels: 200 with the error when Slack reports %s',
   async (_name, options, message) => {
     const { agent, channel } = await startSlackAgent(options)
     await using _ = agent
@@ -162,7 +162,7 @@ test.each([
   300_000,
 )
 
-test('GET /channels: revoked tokens and disabled Socket Mode are reported', async () => {
+test('GET /channels: 200 with the error when tokens are revoked or Socket Mode is off', async () => {
   const { app, agent, channel } = await startListeningAgent()
   await using _ = agent
   app.revoke()
@@ -177,7 +177,7 @@ test('GET /channels: revoked tokens and disabled Socket Mode are reported', asyn
   expect(error.message).toContain('Socket Mode is switched off')
 })
 
-test('slack: after a stop during an answer, the next start answers again in the same message, then newer messages once', async () => {
+test('slack: answers again in the same message, then newer messages once, when it restarts during an answer', async () => {
   const { app, agent, toAda } = await startListeningAgent()
   await using _ = agent
   agent.platform.next(hangs('Half an ').answerer)

@@ -60,7 +60,7 @@ async function startKillableAgent() {
   }
 }
 
-test('telegram: after a kill while the model answers, the answer replaces the partial one and is reported once', async () => {
+test('telegram: replaces the partial answer and reports it once when the process is killed while the model answers', async () => {
   const { bot, platform, texts, kill, startAgain } = await startKillableAgent()
   platform.next(hangs('Half an ').answerer)
   const asked = bot.say(ADA, { text: 'long' })
@@ -81,7 +81,7 @@ test('telegram: after a kill while the model answers, the answer replaces the pa
   expect(new Set(messages)).toEqual(new Set(['long', 'next']))
 }, 300_000)
 
-test("telegram: after a kill between the model's answer and its delivery, the answer is delivered once, without the model", async () => {
+test('telegram: delivers the answer once, without the model, when the process is killed before the delivery', async () => {
   const { bot, platform, texts, kill, startAgain } = await startKillableAgent()
   for (let round = 0; round < 4; round += 1) bot.failNext('sendMessage', 429, 'Too Many Requests', { retry_after: 500 })
   const asked = bot.say(ADA, { text: 'Hello' })
@@ -97,7 +97,7 @@ test("telegram: after a kill between the model's answer and its delivery, the an
   expect(platform.asked).toHaveLength(2)
 }, 300_000)
 
-test('telegram: after a kill behind the whole answer, a redelivered message is not answered again', async () => {
+test('telegram: does not answer a redelivered message when the process was killed after the whole answer', async () => {
   const { bot, platform, texts, kill, startAgain } = await startKillableAgent()
   const asked = bot.say(ADA, { text: 'Hello' })
   await until('the answer', () => bot.textsIn(ADA.id).includes('You said: Hello'))

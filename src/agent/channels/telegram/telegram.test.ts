@@ -26,7 +26,7 @@ async function startBotAgent(token = TOKEN) {
 
 const decide = (agent: Agent, code: string, approve: boolean) => decidePairing(agent, 'telegram', code, approve)
 
-test('telegram: a message is answered in one message that is edited while the model answers, and its update is confirmed', async () => {
+test('telegram: edits one message while the model answers when a message arrives, and confirms its update', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   const slow = hangs('Good ', 'day, ')
@@ -47,7 +47,7 @@ test('telegram: a message is answered in one message that is edited while the mo
   expect(sessions.map(({ key }: { key: string }) => key)).toEqual(['telegram:7'])
 })
 
-test('GET /channels, POST /channels/:name/pairings/:code: a stranger gets a code and no answer until the owner approves', async () => {
+test('POST /channels/:name/pairings/:code: 200 when the owner approves a stranger, who got only a code until then', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   bot.say(EVE, { text: 'Who are you?' })
@@ -75,7 +75,7 @@ test('GET /channels, POST /channels/:name/pairings/:code: a stranger gets a code
   expect((await channelOf(agent)).people).toEqual([{ id: '7', isConfigured: true }])
 })
 
-test('telegram: admitted people stay when the token of the bot changes, and are strangers to another bot', async () => {
+test('telegram: keeps admitted people when the token of the bot changes, and forgets them when the bot changes', async () => {
   const { telegram, bot, agent, settings } = await startBotAgent()
   await using _ = agent
   bot.say(EVE, { text: 'Hi' })
@@ -92,7 +92,7 @@ test('telegram: admitted people stay when the token of the bot changes, and are 
   expect(await restartWith(TOKEN)).toEqual(['7'])
 })
 
-test('telegram: a denied stranger gets neither an answer nor another code; at most 20 strangers wait', async () => {
+test('telegram: sends a denied stranger neither an answer nor a new code; at most 20 strangers wait', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   bot.say(EVE, { text: 'Hi' })
@@ -108,7 +108,7 @@ test('telegram: a denied stranger gets neither an answer nor another code; at mo
   expect((await channelOf(agent)).pairings).toHaveLength(19)
 })
 
-test('telegram: in a group only admitted people who address the bot are answered', async () => {
+test('telegram: answers in a group only when admitted people address the bot', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   const mention = { entities: [{ type: 'mention', offset: 0, length: 8 }] }
@@ -124,7 +124,7 @@ test('telegram: in a group only admitted people who address the bot are answered
   expect((await channelOf(agent)).pairings).toBeEmpty()
 })
 
-test('telegram: photos, files and voice notes are saved in the workspace and named in the message; photos are shown to the model', async () => {
+test('telegram: saves photos, files and voice notes in the workspace and names them in the message; the model sees photos', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   bot.addFile('small', 'photos/s.jpg', Buffer.from('small'))
@@ -150,7 +150,7 @@ test('telegram: photos, files and voice notes are saved in the workspace and nam
   expect(evil).toMatch(/inbox\/telegram-7-\d+-1-_.._evil_name\.txt/)
 })
 
-test('telegram: /new starts a session, /stop ends the answer and keeps its text', async () => {
+test('telegram: starts a session for /new, ends the answer for /stop and keeps its text', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   bot.say(ADA, { text: 'apples' })
@@ -172,7 +172,7 @@ test('telegram: /new starts a session, /stop ends the answer and keeps its text'
   expect(items.map(({ content }: { content: string }) => content)).toEqual(['two', 'I begin '])
 })
 
-test('telegram: a long answer becomes several messages of at most 4096 characters, in order and complete', async () => {
+test('telegram: splits an answer over 4096 characters, in order and complete', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   const words = Array.from({ length: 2500 }, (_, index) => `w${index}`)
@@ -183,7 +183,7 @@ test('telegram: a long answer becomes several messages of at most 4096 character
   expect(said().split(/\s+/)).toEqual(words)
 })
 
-test('telegram: edits keep their interval; a 429 is waited for, and an edit without changes is no error', async () => {
+test('telegram: keeps the interval between edits, waits for a 429, and ignores an edit without changes', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   bot.failNext('sendMessage', 429, 'Too Many Requests: retry after 1', { retry_after: 1 })
@@ -205,7 +205,7 @@ test('telegram: edits keep their interval; a 429 is waited for, and an edit with
   await until('another answer', () => bot.textsIn(ADA.id).includes('You said: again'))
 })
 
-test('telegram: a failed turn is reported in the chat with its error message', async () => {
+test('telegram: sends the error message to the chat when a turn fails', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   agent.platform.next(fails(429, 'Daily token quota exceeded', 'rate_limit_error'))
@@ -213,7 +213,7 @@ test('telegram: a failed turn is reported in the chat with its error message', a
   await until('the reason', () => bot.textsIn(ADA.id).includes('I could not answer: Daily token quota exceeded'))
 })
 
-test('GET /channels: a second reader of the bot is reported, and the agent reconnects when it leaves', async () => {
+test("GET /channels: 200 with the error when another program reads the bot's messages; the agent reconnects later", async () => {
   const { telegram, bot, agent } = await startBotAgent()
   await using _ = agent
   await until('the connection', async () => (await channelOf(agent)).connected)
@@ -226,7 +226,7 @@ test('GET /channels: a second reader of the bot is reported, and the agent recon
 })
 
 test.each([['7:refused'], ['of-no-form']])(
-  'GET /channels: the refused token %s is reported and not retried',
+  'GET /channels: 200 with the error when Telegram refuses the token %s, which is not retried',
   async (token) => {
     const { agent } = await startBotAgent(token)
     await using _ = agent
@@ -239,7 +239,7 @@ test.each([['7:refused'], ['of-no-form']])(
   },
 )
 
-test('GET /channels: empty without settings; 401 for another token, 404 for an unknown channel', async () => {
+test('GET /channels: 200 and empty without settings; 401 with another token, 404 when the channel is unknown', async () => {
   await using agent = await startTestAgent()
   expect(await (await agent.call('/channels')).json()).toEqual({ channels: [] })
   expect((await fetch(`${agent.url}/channels`)).status).toBe(401)
@@ -247,7 +247,7 @@ test('GET /channels: empty without settings; 401 for another token, 404 for an u
   expect((await agent.call('/channels/telegram/people/1', { method: 'DELETE' })).status).toBe(404)
 })
 
-test('telegram: after a stop during an answer, the next start answers again in the same message, then waiting messages', async () => {
+test('telegram: answers again in the same message, then waiting messages, when it restarts during an answer', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   agent.platform.next(hangs('Half an ').answerer)
@@ -261,7 +261,7 @@ test('telegram: after a stop during an answer, the next start answers again in t
   expect(bot.textsIn(ADA.id)).toEqual(['You said: long', 'You said: next'])
 })
 
-test('stop records the id of a message that is being sent before it resolves', async () => {
+test('stop records the id of a message before it resolves when the message is being sent', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   bot.delayNext('sendMessage', 500)
@@ -276,7 +276,7 @@ test('stop records the id of a message that is being sent before it resolves', a
   expect(bot.textsIn(ADA.id)).toEqual(['You said: long'])
 })
 
-test('stop does not repeat a failure notice that was sent while the agent stopped', async () => {
+test('stop does not repeat a failure notice when it was sent during the stop', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   bot.delayNext('sendMessage', 500)

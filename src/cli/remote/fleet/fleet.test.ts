@@ -80,7 +80,7 @@ async function openFleet() {
 }
 
 test(
-  'apply FILE: shows what differs, makes it, changes nothing the second time, and export of it says the same, also when an empty installation applies that',
+  'stead apply FILE: prints and applies differences, and changes nothing the second time; export returns the same file',
   async () => {
     await using fleet = await openFleet()
     const { installation, person, write, apply } = fleet
@@ -169,7 +169,7 @@ async function expectMoves(fleet: Fleet): Promise<void> {
 }
 
 test(
-  'apply FILE: changes only differences, removes missing list entries, and deletes agents only with --prune',
+  'stead apply FILE: changes only differences, removes missing list entries, and deletes agents only with --prune',
   async () => {
     await using fleet = await openFleet()
     const { installation, person, write, apply } = fleet
@@ -223,7 +223,7 @@ agents:
 )
 
 test(
-  'apply FILE: a missing secret changes nothing; after a rejected change the others are made, and the next apply completes the rest',
+  'stead apply FILE: changes nothing when a secret is missing, and applies the other changes when one is rejected',
   async () => {
     await using fleet = await openFleet()
     const { installation, write, apply } = fleet
@@ -283,7 +283,7 @@ test.each([
   ['{"version": 2, "agents": []}', ':1: version: version must be 1'],
   ['version: 1\nagents:\n  - name: Ada\n  - name: ADA', ':4: the agent ADA stands there twice'],
   ['version: 1\nagents:\n  - name: [', expect.stringContaining(':3: ')],
-])('apply FILE: %j ends with 2 and one line that names the place', async (text, problem) => {
+])('stead apply FILE: exits with 2 and one line that names the place when the file has %j', async (text, problem) => {
   await using installation = await openInstallation()
   const file = join(installation.dataDir, '..', 'fleet.yaml')
   await Bun.write(file, text)
@@ -292,7 +292,7 @@ test.each([
   expect(stderr.replace(`stead: ${file}`, '').trim()).toEqual(problem)
 })
 
-test('export names API keys without their secrets, and apply names those that are missing', async () => {
+test('stead export: prints API keys without secrets, and apply names those that are missing', async () => {
   const { installation, write } = await openFleet()
   await using _platform = installation
   const created = await installation.run(['keys', 'create', 'laptop', '--scope', 'read', '--json'])

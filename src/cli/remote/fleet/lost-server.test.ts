@@ -22,7 +22,7 @@ function startMortalServer() {
   return server
 }
 
-test('apply FILE --json: exit code 75 when the server is lost, with one-time secrets printed', async () => {
+test('stead apply FILE --json: exits with 75 and prints one-time secrets when the server is lost', async () => {
   await using installation = await openInstallation()
   const server = startMortalServer()
   const file = join(installation.dataDir, '..', 'fleet.yaml')

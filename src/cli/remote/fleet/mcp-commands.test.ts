@@ -60,7 +60,7 @@ const FILES = {
   environment: { FILES_TOKEN: 'Token ${env:FILES_KEY}' },
 }
 
-test('apply and export: an MCP server by command comes with its arguments and environment, secrets by reference', async () => {
+test('stead apply and export: include the arguments and environment of an MCP server command, secrets by reference', async () => {
   const it = await openContainerAgent()
   expect(await it.apply([FILES])).toEqual([
     '    + MCP server files: npx -y "@example/files server" --key ${env:FILES_KEY}',
@@ -84,7 +84,7 @@ test('apply and export: an MCP server by command comes with its arguments and en
   expect(await it.plan(written)).toEqual([])
 })
 
-test('apply: a new command sends the environment again, a new kind replaces the server, and missing servers are removed', async () => {
+test('stead apply: sends the environment again when a command changes, replaces a server when its kind does, and removes missing ones', async () => {
   const it = await openContainerAgent()
   const plain = { ...FILES, args: ['-y', 'files'], environment: { FILES_TOKEN: '${env:FILES_KEY}' } }
   await it.apply([plain])

@@ -8,7 +8,7 @@ const showAddition = (after: string) =>
     null,
   )
 
-test('showPlan: shortens a long text but shows every reference in it', () => {
+test('showPlan shortens a long text and shows every reference in it', () => {
   const long = `https://mcp.example.com/${'a'.repeat(80)}`
   expect(showAddition(long)).toContain(`    + MCP server x: ${long.slice(0, 80)}…\n`)
   const hidden = `${long}/\${env:AWS_SECRET_ACCESS_KEY}?\${file:../.ssh/id_ed25519}`

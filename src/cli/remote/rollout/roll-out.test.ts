@@ -30,7 +30,7 @@ function fleet(size: number, { bad = '', stuck = '' } = {}) {
 
 const fates = (reports: { fate: Fate }[]) => reports.map(({ fate }) => fate).join(' ')
 
-test('a fleet is taken one, two, four and so on at once, and never more than is allowed', async () => {
+test('toWaves doubles the size of each wave up to the allowed number', async () => {
   expect(toWaves([...'abcdefghijk'], 4).map((wave) => wave.join(''))).toEqual(['a', 'bc', 'defg', 'hijk'])
   expect(toWaves([], 4)).toEqual([])
   const it = fleet(11)
@@ -38,7 +38,7 @@ test('a fleet is taken one, two, four and so on at once, and never more than is 
   expect(it.mostUnderWay()).toBe(4)
 })
 
-test('when the first fails, no other agent is touched', async () => {
+test('rollOut updates no other agent when the first one fails', async () => {
   const it = fleet(5, { bad: 'a' })
   const reports = await rollOut(it.members, 4, NEVER)
   expect(fates(reports)).toBe('failed kept kept kept kept')
@@ -46,7 +46,7 @@ test('when the first fails, no other agent is touched', async () => {
   expect(it.done).toEqual([])
 })
 
-test('when one fails later, its wave ends, no other begins, and those that were updated go back', async () => {
+test('rollOut ends the wave and rolls back updated agents when a later one fails', async () => {
   const it = fleet(9, { bad: 'd' })
   const heard: string[] = []
   const reports = await rollOut(it.members, 4, ({ member, fate }) => heard.push(`${member.name} ${fate}`))

@@ -29,13 +29,13 @@ test('GET /api/auth/challenge: 200 with a challenge of ten minutes', async () =>
   expect((await challenge()).challenge).not.toBe(first.challenge)
 })
 
-test('GET /api/auth/challenge: difficulty 0 when no proof is required', async () => {
+test('GET /api/auth/challenge: 200 with difficulty 0 when no proof is required', async () => {
   const { challenge, register } = withProofs({})
   expect((await challenge()).difficulty).toBe(0)
   expect((await register(undefined)).status).toBe(200)
 })
 
-describe('after 100 sign-ups of one network within an hour', () => {
+describe('when one network signed up 100 times within an hour', () => {
   const crowdOf = async (environment: Record<string, string> = {}) => {
     const it = testPlatform({ environment })
     const send = (address: string, email: string, proof?: unknown) =>
@@ -78,7 +78,7 @@ describe('after 100 sign-ups of one network within an hour', () => {
     },
   )
 
-  test('POST /api/register: 200 without a proof of work once the hour is over', async () => {
+  test('POST /api/register: 200 without a proof of work when the hour is over', async () => {
     const it = await crowdOf()
     await it.fill(() => '198.51.100.1')
     expect((await it.send('198.51.100.1', 'late@example.com')).status).toBe(403)
@@ -86,14 +86,14 @@ describe('after 100 sign-ups of one network within an hour', () => {
     expect((await it.send('198.51.100.1', 'late@example.com')).status).toBe(200)
   })
 
-  test('POST /api/register: 200 without a proof of work under BOT_DETECTION=off', async () => {
+  test('POST /api/register: 200 without a proof of work when BOT_DETECTION=off', async () => {
     const it = await crowdOf({ BOT_DETECTION: 'off' })
     await it.fill(() => '198.51.100.1')
     expect((await it.challenge('198.51.100.1')).difficulty).toBe(0)
     expect((await it.send('198.51.100.1', 'late@example.com')).status).toBe(200)
   })
 
-  test('POST /api/register: registrations that fail do not count', async () => {
+  test('POST /api/register: 409 when the address is taken, which does not count towards the proof of work', async () => {
     const it = await crowdOf()
     await it.fill(() => '198.51.100.1', 1)
     for (let again = 0; again < 120; again++)
@@ -102,13 +102,13 @@ describe('after 100 sign-ups of one network within an hour', () => {
   })
 })
 
-test('GET /api/auth/challenge: 429 beyond the rate of one address', async () => {
+test('GET /api/auth/challenge: 429 when one address exceeds its rate', async () => {
   const { web } = testPlatform({ environment: { RATE_LIMIT_REGISTER: '1' } })
   await web.request('/api/auth/challenge')
   expect((await web.request('/api/auth/challenge')).status).toBe(429)
 })
 
-test('POST /api/register: 200 with a solved challenge, which is good once', async () => {
+test('POST /api/register: 200 with a solved challenge, 403 when it is used again', async () => {
   const { challenge, register, platform } = withProofs()
   const proof = solve((await challenge()).challenge)
   expect((await register(proof)).status).toBe(200)
@@ -118,7 +118,7 @@ test('POST /api/register: 200 with a solved challenge, which is good once', asyn
   expect(countRows(platform.db).users).toBe(1)
 })
 
-test('POST /api/register: of 200 at once with one solution exactly one is let in', async () => {
+test('POST /api/register: 200 once when 200 concurrent requests send the same solution', async () => {
   const { challenge, register, platform } = withProofs()
   const proof = solve((await challenge()).challenge)
   const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => register(proof, `user${n}@example.com`)))
@@ -127,7 +127,7 @@ test('POST /api/register: of 200 at once with one solution exactly one is let in
   expect(countRows(platform.db).users).toBe(1)
 })
 
-test('POST /api/register: 403 without a proof and for a wrong one, and nothing is written', async () => {
+test('POST /api/register: 403 without a proof and with a wrong one, and nothing is written', async () => {
   const { challenge, register, platform } = withProofs()
   const right = solve((await challenge()).challenge)
   const before = countRows(platform.db)
@@ -140,7 +140,7 @@ test('POST /api/register: 403 without a proof and for a wrong one, and nothing i
   expect((await register({ ...right, nonce: Number(right.nonce) })).status).toBe(200)
 })
 
-test('work on a challenge that was not made here, or was altered, is worth nothing', async () => {
+test('a solution is rejected when its challenge was made elsewhere or modified', async () => {
   const { db, clock } = testPlatform().platform
   const proofsOf = (key: number) => createProofOfWork({ db, clock, key: Buffer.alloc(32, key), difficulty: 4 })
   const ours = proofsOf(1)
@@ -161,7 +161,7 @@ test('work on a challenge that was not made here, or was altered, is worth nothi
   expect(await ours.accept(solve(challenge, 4))).toBe(true)
 })
 
-test('work counts from the difficulty on, to the bit', async () => {
+test('a solution is accepted only when it has at least the number of zero bits of the difficulty', async () => {
   const { db, clock } = testPlatform().platform
   const key = Buffer.alloc(32, 1)
   for (const difficulty of [1, 3, 4, 5, 8, 9]) {
@@ -178,7 +178,7 @@ test('work counts from the difficulty on, to the bit', async () => {
   }
 })
 
-test('POST /api/register: a solution is good until its challenge expires, and used ones are forgotten after that', async () => {
+test('POST /api/register: 403 when a solution is used or its challenge expired, also after the cleanup', async () => {
   const { challenge, register, platform, clock } = withProofs()
   const [used, late] = [solve((await challenge()).challenge), solve((await challenge()).challenge)]
   clock.advance(600_000 - 1)
@@ -190,7 +190,7 @@ test('POST /api/register: a solution is good until its challenge expires, and us
   expect(keys.filter(({ key }) => key.startsWith('proof:'))).toHaveLength(1)
 })
 
-test('POST /api/register: a proof does not excuse the honeypot', async () => {
+test('POST /api/register: 403 when the honeypot is filled, also with a proof', async () => {
   const { challenge, web } = withProofs()
   const proof = solve((await challenge()).challenge)
   const response = await web.request('/api/register', json('POST', { ...ADA, proof, website: 'https://spam.example' }))

@@ -30,7 +30,7 @@ async function withAda(environment: Record<string, string> = {}) {
 const verify = ({ web }: Pick<MailingPlatform, 'web'>, link: URL) =>
   web.request('/api/auth/verify-email', json('POST', { token: link.searchParams.get('token') }))
 
-test('registering mails a link that proves the address, once', async () => {
+test('POST /api/register: 200 and a mail with a link that verifies the address once', async () => {
   await using ada = await withAda()
   expect(await ada.settings()).toMatchObject({ emailVerified: false })
   const link = ada.mail.linkTo(ADA.email)
@@ -45,7 +45,7 @@ test('registering mails a link that proves the address, once', async () => {
   expect(await again.json()).toEqual({ error: 'Invalid or expired verification link' })
 })
 
-test('an address in ADMIN_EMAILS makes an admin only once it is proved', async () => {
+test('an address in ADMIN_EMAILS makes an administrator only when it is verified', async () => {
   await using test = await mailingPlatform({ environment: { ADMIN_EMAILS: BOSS } })
   const cookie = await test.signUp(BOSS, ADA.password)
   const isAdmin = async () =>
@@ -56,7 +56,7 @@ test('an address in ADMIN_EMAILS makes an admin only once it is proved', async (
   expect(await isAdmin()).toBe(true)
 })
 
-test('POST /api/auth/verify-email/send: 200 mails the link again, the latest wins, and it lives a day', async () => {
+test('POST /api/auth/verify-email/send: 200 with a new link by mail, which replaces the last and expires after a day', async () => {
   await using ada = await withAda()
   const first = ada.mail.linkTo(ADA.email)
   const sent = await ada.send()
@@ -81,7 +81,7 @@ test('POST /api/auth/verify-email/send: 401 without credentials, 429 after ten a
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429])
 })
 
-test('POST /api/auth/verify-email/send: 503 in production without mail', async () => {
+test('POST /api/auth/verify-email/send: 503 in production when no mail server is set', async () => {
   const { web, signIn, platform } = testPlatform({ environment: { NODE_ENV: 'production' } })
   const { cookie } = await signIn()
   const response = await web.request('/api/auth/verify-email/send', { method: 'POST', headers: cookie })
@@ -102,7 +102,7 @@ test.each([
   expect(await response.json()).toEqual({ error })
 })
 
-test('POST /api/auth/verify-email/send: in development without mail it says that the link is in the log', async () => {
+test('POST /api/auth/verify-email/send: 200 in development without mail, with a note that the link is in the log', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
   const response = await web.request('/api/auth/verify-email/send', { method: 'POST', headers: cookie })
@@ -111,13 +111,13 @@ test('POST /api/auth/verify-email/send: in development without mail it says that
   })
 })
 
-test('without mail registering asks for no proof', async () => {
+test('POST /api/register: sends no link when no mail server is set', async () => {
   const { web, platform } = testPlatform()
   await web.request('/api/register', json('POST', ADA))
   expect(countRows(platform.db).jobs).toBe(0)
 })
 
-test('a new address waits for its link: until then the old one signs in and is notified', async () => {
+test('POST /api/settings: 200 for a new address, which replaces the old one only when its link is followed', async () => {
   await using ada = await withAda()
   const asked = await ada.change('New@example.com')
   expect(asked.status).toBe(200)
@@ -149,7 +149,7 @@ test('an address in ADMIN_EMAILS gives no rights until it is verified, even if t
   expect(await ada.who()).toMatchObject({ email: BOSS, isAdmin: true })
 })
 
-test('a second change replaces the first, and the address one has calls it off', async () => {
+test('POST /api/settings: 200 for another address replaces a waiting one, and the current address cancels it', async () => {
   await using ada = await withAda()
   await ada.change('first@example.com')
   await ada.arrival('first@example.com', 'Confirm your new email')
@@ -163,7 +163,7 @@ test('a second change replaces the first, and the address one has calls it off',
   expect(await ada.settings()).toMatchObject({ email: ADA.email })
 })
 
-test('409 for an address that another account took in the meantime; nothing changes', async () => {
+test('POST /api/auth/verify-email: 409 when another account took the address in the meantime; nothing changes', async () => {
   await using ada = await withAda()
   await ada.change('new@example.com')
   await ada.arrival('new@example.com', 'Confirm your new email')
@@ -175,7 +175,7 @@ test('409 for an address that another account took in the meantime; nothing chan
   expect(await ada.settings()).toMatchObject({ email: ADA.email })
 })
 
-test('links that were mailed to the old address end with the change', async () => {
+test('POST /api/auth/verify-email: 400 when the link was mailed to the old address before the change', async () => {
   await using ada = await withAda()
   const old = ada.mail.linkTo(ADA.email)
   await ada.change('new@example.com')
@@ -185,14 +185,14 @@ test('links that were mailed to the old address end with the change', async () =
   expect(countRows(ada.platform.db).email_tokens).toBe(0)
 })
 
-test('ten changes of address an hour are enough: the next is 429', async () => {
+test('POST /api/settings: 429 after ten changes of address in an hour', async () => {
   await using ada = await withAda()
   const statuses = []
   for (let count = 0; count < 11; count++) statuses.push((await ada.change(`new${count}@example.com`)).status)
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429])
 })
 
-test('a wallet’s account gets an address by its link, and nothing is mailed to the wallet', async () => {
+test("POST /api/settings: 200 for the address of a wallet's account; nothing is mailed to the wallet", async () => {
   await using test = await mailingPlatform()
   const { cookie } = await test.signIn(`0x${'a'.repeat(40)}@wallet.localhost`)
   await test.web.request('/api/settings', json('POST', { email: ADA.email }, cookie))

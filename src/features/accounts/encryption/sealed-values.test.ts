@@ -8,19 +8,19 @@ import { gitCredentials } from '../../web-tools/browse/tables.ts'
 import { readKeptKey } from './master-key.ts'
 import { findClosed, listSealed, SEALED_COLUMNS, sealAgain } from './sealed-values.ts'
 
-test('every column of the schema in which something is sealed is known, and every one that is known is there', async () => {
+test('the list of encrypted columns names exactly the columns of the schema that are encrypted', async () => {
   await using it = await openSealed()
   const known = Object.values(SEALED_COLUMNS).map(({ table, column }) => `${table}.${column}`)
   expect(listSealedColumns(it.platform.db)).toEqual(known.sort())
 })
 
-test('every sealed value can be decrypted in its place, only with the key of the installation', async () => {
+test('an encrypted value is decrypted only in its own row and with the key of the installation', async () => {
   await using it = await openSealed()
   expect(findClosed(it.platform.db, it.platform.sealer)).toBeNull()
   expect(findClosed(it.platform.db, createSealer('another key than that'))).not.toBeNull()
 })
 
-test('after a key rotation every value decrypts to the same text, and the old key decrypts none', async () => {
+test('a key rotation encrypts every value again; the old key decrypts none', async () => {
   await using it = await openSealed()
   const { db, sealer } = it.platform
   const other = createSealer('the key that takes its place')
@@ -38,7 +38,7 @@ test('after a key rotation every value decrypts to the same text, and the old ke
   expect(KEPT_KEYS.map((name) => readKeptKey(db, other, name))).toEqual(keptBefore)
 })
 
-test('a value that cannot be opened is named, and then nothing is sealed again', async () => {
+test('a key rotation names a value and changes nothing when the value cannot be decrypted', async () => {
   await using it = await openSealed()
   const { db, sealer } = it.platform
   await write(db, (tx) => tx.update(gitCredentials).set({ sealedPassword: 'v1.damaged' }).run())

@@ -32,7 +32,7 @@ function withInvites(environment: Record<string, string> = { SIGN_UP: 'invite' }
   }
 }
 
-test('POST /api/invite/generate: 200 with a code of 80 bits that is stored nowhere, and a line in the audit log', async () => {
+test('POST /api/invite/generate: 200 with a code of 80 bits of which only a hash is stored, and an audit entry', async () => {
   const { generate, platform } = withInvites()
   const response = await generate()
   expect(response.status).toBe(200)
@@ -49,7 +49,7 @@ test.each<[string, Record<string, string>]>([
   ['a wrong key', bearer('wrong')],
   ['a wrong key of the same length', bearer(INTERNAL_KEY.replace(/.$/, 'x'))],
   ['the right key for a user that is not', { ...OPERATOR, 'x-user-id': 'usr_missing' }],
-])('POST /api/invite/generate: 401 for %s, and no invitation is made', async (_who, headers) => {
+])('POST /api/invite/generate: 401 for %s, and no invitation is created', async (_who, headers) => {
   const { generate, platform } = withInvites()
   const response = await generate(headers)
   expect(response.status).toBe(401)
@@ -57,7 +57,7 @@ test.each<[string, Record<string, string>]>([
   expect(countRows(platform.db).invites).toBe(0)
 })
 
-test('POST /api/invite/generate: an admin’s invitation is his own, another user gets 403', async () => {
+test('POST /api/invite/generate: 200 when an administrator invites for himself, 403 for another user', async () => {
   const { generate, signIn, platform } = withInvites({ ADMIN_EMAILS: 'ada@example.com' })
   const ada = await signIn('ada@example.com')
   const eve = await signIn('eve@example.com')
@@ -66,7 +66,7 @@ test('POST /api/invite/generate: an admin’s invitation is his own, another use
   expect(platform.db.select().from(invites).all()).toMatchObject([{ createdBy: ada.user.id }])
 })
 
-test('POST /api/invite/validate: 200 exactly once, in either case', async () => {
+test('POST /api/invite/validate: 200 with true once per code, in upper or lower case', async () => {
   const { invite, validate } = withInvites()
   const code = await invite()
   const first = await validate({ code: code.toUpperCase() })
@@ -86,7 +86,7 @@ test.each([{}, [[]], 'code', { code: 7 }, { code: null }, { code: '' }, { code: 
   },
 )
 
-test('POST /api/invite/validate: one of 200 concurrent requests with one code gets true, fifty times over', async () => {
+test('POST /api/invite/validate: 200 with true once when 200 concurrent requests send one code, fifty times', async () => {
   const { invite, validate, isUsed } = withInvites()
   for (let round = 0; round < 50; round++) {
     const code = await invite()
@@ -97,19 +97,19 @@ test('POST /api/invite/validate: one of 200 concurrent requests with one code ge
   expect(isUsed()).toEqual(Array.from({ length: 50 }, () => true))
 }, 300_000)
 
-test('POST /api/invite/generate: a thousand codes differ, and none starts like another', async () => {
+test('POST /api/invite/generate: 200 with a new code each time, a thousand times', async () => {
   const { invite, platform } = withInvites()
   const codes = await Promise.all(Array.from({ length: 1000 }, () => invite()))
   expect(new Set(codes.map((code) => code.slice(0, 12))).size).toBe(1000)
   expect(countRows(platform.db).invites).toBe(1000)
 })
 
-test('POST /api/invite/generate: 429 beyond the rate of one address', async () => {
+test('POST /api/invite/generate: 429 when one address exceeds its rate', async () => {
   const { generate } = withInvites({ RATE_LIMIT_BACKEND: '2' })
   expect([(await generate()).status, (await generate()).status, (await generate()).status]).toEqual([200, 200, 429])
 })
 
-test('POST /api/invite/validate: 429 beyond the rate of one address', async () => {
+test('POST /api/invite/validate: 429 when one address exceeds its rate', async () => {
   const { api } = withInvites({ RATE_LIMIT_REGISTER: '2' })
   const ask = async (address: string) =>
     (await api('backend', { address }).request('/api/invite/validate', json('POST', { code: 'x' }))).status
@@ -117,7 +117,7 @@ test('POST /api/invite/validate: 429 beyond the rate of one address', async () =
   expect(await ask('203.0.113.2')).toBe(400)
 })
 
-test('POST /api/register: 200 with an invitation, which is used with it', async () => {
+test('POST /api/register: 200 with an invitation, which is then used', async () => {
   const { invite, register, isUsed } = withInvites()
   expect((await register(await invite())).status).toBe(200)
   expect(isUsed()).toEqual([true])
@@ -129,7 +129,7 @@ test.each([
   ['0'.repeat(20), 403, 'Invalid invite code'],
   ['abc', 403, 'Invalid invite code'],
   [7, 400, 'Invalid invite code'],
-])('POST /api/register by invitation: the code %p gets %d, before the hasher works', async (code, status, error) => {
+])('POST /api/register with the invitation %p: %d before the password is hashed', async (code, status, error) => {
   const { register, invite, isUsed, platform } = withInvites()
   await invite()
   const response = await register(code)
@@ -139,7 +139,7 @@ test.each([
   expect(platform.passwords.calls).toBe(0)
 })
 
-test('POST /api/register by invitation: a registration that fails does not use the invitation', async () => {
+test('POST /api/register with an invitation: 409 when the address is taken, and the invitation stays unused', async () => {
   const { register, invite, isUsed } = withInvites()
   await register(await invite())
   const code = await invite()
@@ -148,7 +148,7 @@ test('POST /api/register by invitation: a registration that fails does not use t
   expect((await register(code, 'bo@example.com')).status).toBe(200)
 })
 
-test('POST /api/register by invitation: of 30 at once with one code exactly one account is made', async () => {
+test('POST /api/register with an invitation: 200 once when 30 concurrent requests send one code', async () => {
   const { register, invite, platform } = withInvites()
   const code = await invite()
   const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => register(code, `user${n}@example.com`)))
@@ -157,7 +157,7 @@ test('POST /api/register by invitation: of 30 at once with one code exactly one 
   expect(countRows(platform.db).users).toBe(1)
 })
 
-test('POST /api/register: with open sign-up, invitations are neither required nor used', async () => {
+test('POST /api/register: 200 when sign-up is open, without using an invitation', async () => {
   const { register, invite, isUsed } = withInvites({})
   expect((await register(await invite())).status).toBe(200)
   expect(isUsed()).toEqual([false])
@@ -170,7 +170,7 @@ test.each<[mode: string, defaultPlan: string, plan: string | undefined, given: s
   ['open', 'free', 'label', 'label'],
   ['open', 'solo', undefined, 'solo'],
 ])(
-  'POST /api/admin/invites: with SIGN_UP=%s and DEFAULT_PLAN=%s an invitation for %p gives the plan %s, once',
+  'POST /api/admin/invites: 201 with SIGN_UP=%s and DEFAULT_PLAN=%s; an invitation for %p gives the plan %s, once',
   async (mode, defaultPlan, plan, given) => {
     const test = await withAdmin({ SIGN_UP: mode, DEFAULT_PLAN: defaultPlan })
     const { code } = await read(CreatedInvite, test.ask('POST', '', undefined, { plan }))
@@ -182,7 +182,7 @@ test.each<[mode: string, defaultPlan: string, plan: string | undefined, given: s
   },
 )
 
-test('POST /api/admin/invites: 400 for a plan that does not exist, and no invitation is made', async () => {
+test('POST /api/admin/invites: 400 when the plan does not exist, and no invitation is created', async () => {
   const { ask, platform } = await withAdmin()
   const response = await ask('POST', '', undefined, { plan: 'gold' })
   expect([response.status, await response.json()]).toEqual([
@@ -217,7 +217,7 @@ test('POST and GET /api/admin/invites: 201 with a single-use code and its URL, 2
   expect(dumpTables(platform.db)).not.toContain(code)
 })
 
-test('DELETE /api/admin/invites/:id: 200 and the code is worth nothing; 404 for a used one, a missing one, and twice', async () => {
+test('DELETE /api/admin/invites/:id: 200 and the code is refused; 404 when it was used, is missing or was deleted', async () => {
   const { ask, register, platform } = await withAdmin()
   const { code } = await read(CreatedInvite, ask('POST'))
   const [invite] = (await read(InviteList, ask('GET'))).invites

@@ -52,7 +52,7 @@ test.each([[['198.51.100.0/24']], [['203.0.113.8']], [['2001:db8::/32']], [['::/
   },
 )
 
-test('a key with allowedCidrs: a rotated key has them too, and null removes them at once', async () => {
+test('POST /api/keys/:id/rotate: 201 with the same allowedCidrs; null in PATCH removes them at once', async () => {
   const owner = await ownerOf({ allowedCidrs: ['198.51.100.0/24'] })
   const { id, key } = await read(
     RotatedKey,
@@ -72,7 +72,7 @@ test.each([
   [['fe80::1%eth0']],
   [[7]],
   [Array(101).fill('203.0.113.7')],
-])('POST and PATCH /api/keys: 400 for allowedCidrs %j', async (allowedCidrs) => {
+])('POST and PATCH /api/keys: 400 when allowedCidrs are %j', async (allowedCidrs) => {
   const owner = await ownerOf({})
   const error = 'allowedCidrs must be a list of up to 100 addresses or ranges such as 203.0.113.0/24'
   for (const response of [
@@ -100,7 +100,7 @@ test.each([
   [{ monthlyBudgetUsd: 1, budgetIncrease: 5 }, /^budgetIncrease must be/],
   [{ monthlyBudgetUsd: 1, budgetIncrease: { usd: 1, until: '2020-01-01T00:00:00Z' } }, /must be in the future$/],
   [{ budgetIncrease: { usd: 1, until: later() } }, /^budgetIncrease needs a monthlyBudgetUsd/],
-])('POST and PATCH /api/keys: 400 for %j', async (settings, error) => {
+])('POST and PATCH /api/keys: 400 when the body is %j', async (settings, error) => {
   const owner = await ownerOf({})
   for (const response of [
     await owner.web.request('/api/keys', json('POST', { name: 'k', ...settings }, owner.cookie)),

@@ -9,7 +9,7 @@ import { apiKeys } from './tables.ts'
 
 const KEY_FORM = /^sk_[0-9A-Za-z]{43}$/
 
-test('POST /api/keys: 201 with the raw key, which GET /api/keys never shows again', async () => {
+test('POST /api/keys: 201 with the raw key, which GET /api/keys never returns', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
   const response = await web.request('/api/keys', json('POST', { name: 'laptop' }, cookie))
@@ -62,7 +62,7 @@ test.each([
   [{ name: 'a', expiresInDays: 1, expiresAt: '2099-01-01T00:00:00Z' }, 'Give expiresInDays or expiresAt, not both'],
   [{ name: 'a', scopes: ['everything'] }, 'scopes must be a list of read, agents, models, payments'],
   [{ name: 'a', scopes: 'read' }, 'scopes must be a list of read, agents, models, payments'],
-])('POST /api/keys: 400 for %j, and nothing is stored', async (body, error) => {
+])('POST /api/keys: 400 when the body is %j, and nothing is stored', async (body, error) => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
   const response = await web.request('/api/keys', json('POST', body, cookie))
@@ -71,7 +71,7 @@ test.each([
   expect(await (await web.request('/api/keys', { headers: cookie })).json()).toEqual({ keys: [] })
 })
 
-test('POST /api/keys: 429 at the 26th key', async () => {
+test('POST /api/keys: 429 when the account has 25 keys', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
   for (let count = 0; count < 25; count++)
@@ -113,7 +113,7 @@ test.each([
   ['DELETE', '/api/keys/key_1'],
   ['PATCH', '/api/keys/key_1'],
   ['POST', '/api/keys/key_1/rotate'],
-])('%s %s: 401 without a session, and an sk_ key is none here', async (method, path) => {
+])('%s %s: 401 without a session, also with an sk_ key', async (method, path) => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
   const { key } = await read(CreatedKey, web.request('/api/keys', json('POST', { name: 'laptop' }, cookie)))
@@ -152,7 +152,7 @@ test.each([
   [undefined, 'Missing API key'],
   ['Basic abc', 'Missing API key'],
   ['Bearer sk_doesnotexist', 'Invalid API key'],
-])('POST /api/validate-key: 401 for Authorization %s', async (authorization, error) => {
+])('POST /api/validate-key: 401 when Authorization is %s', async (authorization, error) => {
   const { backend } = testPlatform()
   const response = await backend.request('/api/validate-key', {
     method: 'POST',
@@ -183,7 +183,7 @@ test.each([
   [{ apiKey: 5 }, 400, 'apiKey required'],
   [{ apiKey: 'pk_something' }, 401, 'Invalid API key'],
   [{ apiKey: 'sk_something' }, 401, 'Invalid API key'],
-])('POST /api/keys/validate: %j gets %d', async (body, status, error) => {
+])('POST /api/keys/validate: when the body is %j, %d', async (body, status, error) => {
   const { web } = testPlatform()
   const response = await web.request('/api/keys/validate', json('POST', body))
   expect(response.status).toBe(status)
@@ -195,7 +195,7 @@ test('POST /api/keys/validate: 404 when planned endpoints are off', async () => 
   expect((await web.request('/api/keys/validate', json('POST', { apiKey: 'sk_x' }))).status).toBe(404)
 })
 
-test('POST /api/validate-key: two keys with the same first ten characters each find their own owner', async () => {
+test('POST /api/validate-key: 200 with the right owner when two keys have the same first ten characters', async () => {
   const { platform, backend, signIn, clock } = testPlatform()
   const users = [(await signIn('ada@example.com')).user, (await signIn('eve@example.com')).user]
   const keyOf = (index: number) => `sk_samehead_and_tail_${index}`
@@ -256,7 +256,7 @@ test.each([
   expect(await owner.works()).toBe(false)
 })
 
-test('POST /api/keys: the raw key is nowhere in the database, in no form that gives it away', async () => {
+test('POST /api/keys: 201 with a raw key of which the database has only a hash', async () => {
   const owner = await ownerWithKey({ scopes: ['read'] })
   const rotated = await read(RotatedKey, owner.rotate({ overlapHours: 1 }))
   const dump = dumpTables(owner.platform.db)
@@ -266,7 +266,7 @@ test('POST /api/keys: the raw key is nowhere in the database, in no form that gi
   }
 })
 
-test('POST /api/keys: an expired key does not count against the limit', async () => {
+test('POST /api/keys: 201 at the limit when a key has expired', async () => {
   const { web, signIn, clock } = testPlatform()
   const { cookie } = await signIn()
   const create = (body: object) => web.request('/api/keys', json('POST', { name: 'k', ...body }, cookie))
@@ -277,7 +277,7 @@ test('POST /api/keys: an expired key does not count against the limit', async ()
   expect((await create({})).status).toBe(429)
 })
 
-test('PATCH /api/keys/:id: 200 renames, disables at once, and enables again', async () => {
+test('PATCH /api/keys/:id: 200 when the key is renamed, disabled at once or enabled again', async () => {
   const owner = await ownerWithKey()
   const disabled = await read(Key, owner.change({ name: 'desk', disabled: true }))
   expect(disabled).toMatchObject({ id: owner.id, name: 'desk', disabled: true })
@@ -286,7 +286,7 @@ test('PATCH /api/keys/:id: 200 renames, disables at once, and enables again', as
   expect(await owner.works()).toBe(true)
 })
 
-test('PATCH /api/keys/:id: 200 turns the logging of bodies on and limits end users, and a rotated key keeps both', async () => {
+test('PATCH /api/keys/:id: 200 when body logging and a limit of end users are set, which a rotated key keeps', async () => {
   const owner = await ownerWithKey()
   const changed = await read(Key, owner.change({ logBodies: true, endUserBudgetUsd: 2.5 }))
   expect(changed).toMatchObject({ logBodies: true, limits: { endUserBudgetUsd: 2.5 }, scopes: ['models'] })
@@ -306,7 +306,7 @@ test.each([
   [{ hash: 'x', userId: 'y' }, 'Nothing to change'],
   [{ name: '' }, 'Name required'],
   [{ disabled: 'yes' }, 'disabled must be true or false'],
-])('PATCH /api/keys/:id: 400 for %j', async (body, error) => {
+])('PATCH /api/keys/:id: 400 when the body is %j', async (body, error) => {
   const owner = await ownerWithKey()
   const response = await owner.change(body)
   expect([response.status, await response.json()]).toEqual([400, { error }])
@@ -333,7 +333,7 @@ test('POST /api/keys/:id/rotate: 201 with a new key; the old one works until the
   expect([await owner.works(), await owner.works(rotated.key)]).toEqual([false, true])
 })
 
-test('POST /api/keys/:id/rotate: without an overlap the old key is gone with the answer', async () => {
+test('POST /api/keys/:id/rotate: 201 and the old key is deleted at once when there is no overlap', async () => {
   const owner = await ownerWithKey()
   const rotated = await read(RotatedKey, owner.rotate({}))
   expect(rotated.replaces).toEqual({ id: owner.id, expiresAt: null })
@@ -341,13 +341,13 @@ test('POST /api/keys/:id/rotate: without an overlap the old key is gone with the
   expect((await owner.rotate({})).status).toBe(404)
 })
 
-test('POST /api/keys/:id/rotate: an overlap does not prolong a key that ends sooner', async () => {
+test('POST /api/keys/:id/rotate: 201 without prolonging the old key when it expires before the overlap ends', async () => {
   const owner = await ownerWithKey({ expiresAt: new Date(Date.now() + 3_600_000).toISOString() })
   const { expiresAt } = await owner.shown()
   expect((await read(RotatedKey, owner.rotate({ overlapHours: 168 }))).replaces.expiresAt).toBe(expiresAt)
 })
 
-test('POST /api/keys/:id/rotate: 400 above 168 hours, 409 for a disabled key, 429 for a 27th', async () => {
+test('POST /api/keys/:id/rotate: 400 above 168 hours, 409 when the key is disabled, 429 at 26 keys', async () => {
   const owner = await ownerWithKey()
   expect((await owner.rotate({ overlapHours: 169 })).status).toBe(400)
   for (let count = 1; count < 25; count++)
@@ -361,7 +361,7 @@ test('POST /api/keys/:id/rotate: 400 above 168 hours, 409 for a disabled key, 42
 test.each([
   ['PATCH', ''],
   ['POST', '/rotate'],
-] as const)('%s /api/keys/:id%s: 404 for a stranger, and the key works on', async (method, suffix) => {
+] as const)('%s /api/keys/:id%s: 404 for a stranger, and the key stays valid', async (method, suffix) => {
   const owner = await ownerWithKey()
   const eve = await owner.signIn('eve@example.com')
   const body = method === 'PATCH' ? { disabled: true } : {}
@@ -418,7 +418,7 @@ test.each(SCOPED)('a key with the scopes %j: %s %s (%s) allowed: %p', async (sco
   if (!isAllowed) expect(response.status).toBe(403)
 })
 
-test('a key with scopes: 403 names the scope that is missing', async () => {
+test('a key with scopes: 403 with the missing scope when the scope is missing', async () => {
   const owner = await ownerWithKey({ scopes: ['read'] })
   const response = await owner.web.request('/api/chat', json('POST', {}, bearer(owner.key)))
   expect(response.status).toBe(403)
@@ -431,7 +431,7 @@ test('a key with scopes: 403 names the scope that is missing', async () => {
 
 const SPENDING = [{ monthlyBudgetUsd: 1 }, { monthlyTokens: 1000 }, { models: ['openai/gpt-4o'] }]
 
-test.each(SPENDING)('POST /api/keys: a key with %j is restricted to models without asking for it', async (limits) => {
+test.each(SPENDING)('POST /api/keys: 201 with the scope models alone when the key has %j', async (limits) => {
   for (const scopes of [undefined, [], ['models'], ['ai']]) {
     const owner = await ownerWithKey({ ...limits, scopes })
     expect((await owner.shown()).scopes).toEqual(scopes?.length ? scopes : ['models'])
@@ -452,7 +452,7 @@ test.each(SPENDING)('POST /api/keys: a key with %j is restricted to models witho
 const MORE = [['read'], ['agents'], ['models', 'agents'], ['ai', 'read'], ['payments']]
 
 test.each(SPENDING)(
-  'POST and PATCH /api/keys: 400 for %j of a key that may do more, and nothing changes',
+  'POST and PATCH /api/keys: 400 when %j is set for a key with further scopes, and nothing changes',
   async (limits) => {
     const error = 'A key with limits of money, tokens or models has the scope models only'
     for (const scopes of MORE) {
@@ -468,7 +468,7 @@ test.each(SPENDING)(
   },
 )
 
-test('PATCH /api/keys/:id: a limit makes a key without scopes one for models, and gives it back when it goes', async () => {
+test('PATCH /api/keys/:id: 200 with the scope models when a limit is set for a key without scopes, until it is removed', async () => {
   const owner = await ownerWithKey()
   const list = () => owner.web.request('/api/agents', { headers: bearer(owner.key) })
   expect((await list()).status).toBe(200)
@@ -481,7 +481,7 @@ test('PATCH /api/keys/:id: a limit makes a key without scopes one for models, an
   expect((await list()).status).toBe(200)
 })
 
-test('a key that was stored with limits and with scopes beside models: it acts no more, and asks models if it might', async () => {
+test('a stored key with limits and further scopes: 200 for models if it had that scope, 403 otherwise', async () => {
   const owner = await ownerWithKey()
   const store = (scopes: string[]) =>
     write(owner.platform.db, (tx) => tx.update(apiKeys).set({ scopes, tokensPerMonth: 1000 }).run())
@@ -497,7 +497,7 @@ test('a key that was stored with limits and with scopes beside models: it acts n
   }
 })
 
-test('POST /api/keys: a rate alone narrows nothing', async () => {
+test('POST /api/keys: 201 with unchanged scopes when only a rate is set', async () => {
   const owner = await ownerWithKey({ requestsPerMinute: 5, scopes: ['read'] })
   expect((await owner.shown()).scopes).toEqual(['read'])
 })

@@ -55,7 +55,7 @@ async function installation(environment: Record<string, string> = {}) {
   return { ...test, desk, browserAt, signIn, guess, pretend, besiege }
 }
 
-test('wrong passwords of one address lock out only that address', async () => {
+test('POST /api/auth/login: 429 for one client address after ten wrong passwords, while others sign in', async () => {
   const { guess, signIn, browserAt, desk } = await installation()
   expect(await guess('203.0.113.7', 12)).toEqual([...Array(10).fill(401), 429, 429])
   expect(await signIn(browserAt('203.0.113.7'))).toBe(429)
@@ -64,7 +64,7 @@ test('wrong passwords of one address lock out only that address', async () => {
   expect(await signIn(desk)).toBe(200)
 })
 
-test('strangers with many addresses get fifty guesses an hour, and the owner gets in from a known device, wherever it is', async () => {
+test('POST /api/auth/login: 429 for all unknown devices after fifty failures in an hour, 200 from a known device', async () => {
   const { guess, pretend, signIn, browserAt, desk, api, clock } = await installation()
   await guess('203.0.113.200', 1)
   await pretend(ACCOUNT, 46)
@@ -79,7 +79,7 @@ test('strangers with many addresses get fifty guesses an hour, and the owner get
   expect(await signIn(browserAt('192.0.2.1'))).toBe(200)
 })
 
-test('a stranger who uses up all attempts of the owner’s address does not lock out a known device', async () => {
+test('POST /api/auth/login: 200 from a known device when a stranger at the same address used up its attempts', async () => {
   const { guess, pretend, signIn, browserAt, desk } = await installation()
   await guess(OFFICE, 1, { ...WRONG, email: 'nobody@example.com' })
   await pretend(`login:address:${OFFICE}`, 50)
@@ -87,7 +87,7 @@ test('a stranger who uses up all attempts of the owner’s address does not lock
   expect(await signIn(desk)).toBe(200)
 })
 
-test('of 200 guesses at once with a known device’s mark ten are tried beside a stranger’s ten', async () => {
+test('POST /api/auth/login: ten of 200 concurrent guesses with a device token are checked, besides ten of a stranger', async () => {
   const { signIn, desk, platform, clock } = await installation()
   const before = platform.passwords.calls
   const statuses = await Promise.all(Array.from({ length: 200 }, () => signIn(desk, WRONG)))
@@ -98,7 +98,7 @@ test('of 200 guesses at once with a known device’s mark ten are tried beside a
   expect(await signIn(desk)).toBe(200)
 })
 
-test('a thief who uses up a known device’s attempts leaves the owner the attempts of other browsers', async () => {
+test('POST /api/auth/login: 200 from other browsers of the owner when a stolen device token has used up its attempts', async () => {
   const { signIn, desk, browserAt } = await installation()
   const thief = browserAt('203.0.113.66')
   for (const [name, value] of desk.cookies) if (name.startsWith('service-device-')) thief.cookies.set(name, value)
@@ -106,8 +106,8 @@ test('a thief who uses up a known device’s attempts leaves the owner the attem
   expect(await signIn(desk)).toBe(200)
 })
 
-describe('a mark', () => {
-  test('is a cookie that no script reads, for 180 days, and over https no other host plants', async () => {
+describe('a device token', () => {
+  test('is a cookie of 180 days that scripts cannot read, and has the __Host- prefix over https', async () => {
     for (const [environment, name, flags] of [
       [{}, /^service-device-[0-9a-f]{8}$/, ''],
       [{ APP_URL: 'https://stead.example' }, /^__Host-service-device-[0-9a-f]{8}$/, '; Secure'],
@@ -121,7 +121,7 @@ describe('a mark', () => {
     }
   })
 
-  test('is given for a sign-in, and for nothing less', async () => {
+  test('is set when a sign-in succeeds, and at no other time', async () => {
     const { browserAt, signIn } = await installation()
     const browser = browserAt('192.0.2.1')
     await signIn(browser, WRONG)
@@ -131,7 +131,7 @@ describe('a mark', () => {
     expect([...browser.cookies.keys()].filter((name) => name.includes('device'))).toHaveLength(1)
   })
 
-  test('a device token that is modified, of another account or of another server is not accepted', async () => {
+  test('is rejected when it is modified, or of another account or server', async () => {
     const { besiege, signIn, desk, browserAt } = await installation()
     await desk.request('/api/register', json('POST', EVE))
     const eve = browserAt(OFFICE)
@@ -154,7 +154,7 @@ describe('a mark', () => {
     expect(await signIn(desk)).toBe(200)
   })
 
-  test('ends after 180 days, and a sign-in begins them anew', async () => {
+  test('expires after 180 days, and each sign-in prolongs it', async () => {
     const { besiege, signIn, desk, clock } = await installation()
     clock.advance(179 * 86_400_000)
     expect(await signIn(desk)).toBe(200)
@@ -166,7 +166,7 @@ describe('a mark', () => {
     expect(await signIn(desk)).toBe(429)
   })
 
-  test('ends with the password: only the browser that changed it is known from then on', async () => {
+  test('ends when the password changes, except in the browser that changed it', async () => {
     const { besiege, signIn, desk, browserAt } = await installation()
     const phone = browserAt(OFFICE)
     await signIn(phone)
@@ -178,7 +178,7 @@ describe('a mark', () => {
   })
 })
 
-describe('a second factor', () => {
+describe('codes of a second factor', () => {
   async function withTwoFactor() {
     const it = await installation()
     const secret = await turnOn(it)
@@ -198,14 +198,14 @@ describe('a second factor', () => {
     return secret
   }
 
-  test('that is guessed from one address locks out no other address', async () => {
+  test('lock out no other address when they are guessed from one', async () => {
     const { guess, signIn, browserAt, code } = await withTwoFactor()
     expect(await guess('203.0.113.7', 11, { ...ADA, code: '000000' })).toEqual([...Array(10).fill(401), 429])
     expect(await signIn(browserAt('203.0.113.7'), { ...ADA, code: code() })).toBe(429)
     expect(await signIn(browserAt('192.0.2.1'), { ...ADA, code: code() })).toBe(200)
   })
 
-  test('is guessed thirty times a day from everywhere, and the owner gets in from a known device', async () => {
+  test('are checked thirty times a day from all addresses, and the owner signs in from a known device', async () => {
     const { guess, pretend, signIn, browserAt, desk, code, clock, account } = await withTwoFactor()
     await guess('203.0.113.7', 1, { ...ADA, code: '000000' })
     await pretend(account, 28)
@@ -219,7 +219,7 @@ describe('a second factor', () => {
   })
 })
 
-test('reset links requested by strangers do not count against a known device', async () => {
+test('POST /api/auth/forgot-password: 200 and a mail to a known device when strangers used up the mails of the address', async () => {
   await using test = await mailingPlatform()
   await test.web.request('/api/register', json('POST', ADA))
   const from = (address: string) => openBrowser(test.api('web', { address }))
@@ -240,7 +240,7 @@ test('reset links requested by strangers do not count against a known device', a
   expect(await ask(desk)).toBe(15)
 })
 
-test('password guesses in a stolen session do not stop the owner from changing the password in another', async () => {
+test("POST /api/settings/password: 200 in the owner's session when a stolen one used up its attempts", async () => {
   const { desk, browserAt, signIn } = await installation()
   const stolen = browserAt('203.0.113.66')
   await signIn(stolen)
@@ -251,7 +251,7 @@ test('password guesses in a stolen session do not stop the owner from changing t
   expect(await change(desk, ADA.password)).toBe(200)
 })
 
-test('a key has ten guesses at the password, whatever cookies it makes up', async () => {
+test('POST /api/settings: 429 after ten wrong passwords sent with a key, whatever its cookies', async () => {
   const { desk, web, platform } = await installation()
   const created = await desk.request('/api/keys', json('POST', { name: 'stolen' }))
   const { key } = CreatedKey.parse(await created.json())
@@ -265,7 +265,7 @@ test('a key has ten guesses at the password, whatever cookies it makes up', asyn
   expect(platform.db.select({ email: users.email }).from(users).all()).toEqual([{ email: ADA.email }])
 })
 
-test('the database contains neither a device token nor the key that signs it', async () => {
+test('the database has neither a device token nor the key that signs it', async () => {
   const { desk, platform, besiege, signIn, browserAt, clock } = await installation()
   const [name = '', mark = ''] = [...desk.cookies].find(([cookie]) => cookie.startsWith('service-device-')) ?? []
   for (const part of mark.split('.')) expect(dumpTables(platform.db)).not.toContain(part)

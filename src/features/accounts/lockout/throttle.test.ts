@@ -34,7 +34,7 @@ function openCounters(file: string, clock = settableClock()) {
   }
 }
 
-test('an attempt is refused beyond the limit until the window that the first began is over', async () => {
+test('throttle refuses attempts beyond the limit until the window of the first one ends', async () => {
   using counters = openCounters(':memory:')
   const { take, clock } = counters
   for (let n = 0; n < 3; n++) await take(A)
@@ -45,20 +45,20 @@ test('an attempt is refused beyond the limit until the window that the first beg
   await take(A)
 })
 
-test('of a thousand attempts at once three are taken', async () => {
+test('throttle accepts three of a thousand concurrent attempts when the limit is three', async () => {
   using counters = openCounters(':memory:')
   const all = await Promise.allSettled(Array.from({ length: 1000 }, () => counters.take(A)))
   expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
 })
 
-test('an attempt that one counter refuses is taken from none', async () => {
+test('throttle counts an attempt in no counter when one of them refuses it', async () => {
   using counters = openCounters(':memory:')
   for (let n = 0; n < 3; n++) await counters.take(A)
   await expect(counters.take(B, A)).rejects.toMatchObject({ kind: 'limited' })
   expect(counters.counts()).toEqual({ a: 3 })
 })
 
-test('returned attempts can be taken again, but never more than were taken', async () => {
+test('throttle accepts returned attempts again, and never more than were returned', async () => {
   using counters = openCounters(':memory:')
   const { take, deps, counts } = counters
   await take(A)
@@ -70,7 +70,7 @@ test('returned attempts can be taken again, but never more than were taken', asy
   expect(counts()).toEqual({ a: 1 })
 })
 
-test('a restart forgives nothing', async () => {
+test('throttle keeps its counters when the process restarts', async () => {
   using folder = tempFolder()
   const clock = settableClock()
   {
@@ -81,7 +81,7 @@ test('a restart forgives nothing', async () => {
   await expect(counters.take(A)).rejects.toMatchObject({ kind: 'limited', extra: { retryAfter: '60' } })
 })
 
-test('the job deletes only counters whose window has ended', async () => {
+test('the cleanup job deletes only counters whose window has ended', async () => {
   using counters = openCounters(':memory:')
   const { take, clock, deps, counts } = counters
   await take(A)

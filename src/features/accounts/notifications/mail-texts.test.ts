@@ -4,7 +4,7 @@ import { composeMail, MAILS, type MailName } from './mail-texts.ts'
 const NAMES = ['reset-password', 'account-created', 'verify-email', 'change-email'] as const
 const LINK = { appUrl: 'https://stead.example', token: 'abc' }
 
-test.each(NAMES)('%s: text and HTML carry the same link, and nothing else to click', (name) => {
+test.each(NAMES)('%s: text and HTML contain the same link and no other', (name) => {
   const { text, html = '' } = composeMail(name, 'ada@example.com', LINK)
   const url = `https://stead.example${MAILS[name].page}?token=abc`
   expect(text.match(/https?:\S+/g)).toEqual([url])
@@ -12,7 +12,7 @@ test.each(NAMES)('%s: text and HTML carry the same link, and nothing else to cli
   expect(html).not.toContain('<img')
 })
 
-test('the parts of a link are escaped in HTML', () => {
+test('composeMail escapes the parts of a link in HTML', () => {
   const { html } = composeMail('reset-password', 'ada@example.com', {
     appUrl: 'https://stead.example/"><script>alert(1)</script>',
     token: '"&<',
@@ -21,7 +21,7 @@ test('the parts of a link are escaped in HTML', () => {
   expect(html).not.toContain('"&<')
 })
 
-test('a notice has no link, whatever it is given', () => {
+test('a notification contains no link, whatever its texts', () => {
   const notices = Object.keys(MAILS).filter((name): name is MailName => !NAMES.some((link) => link === name))
   expect(notices.length).toBeGreaterThan(10)
   for (const name of notices) {

@@ -55,7 +55,7 @@ function join(test: Awaited<ReturnType<typeof installation>>, body: object) {
 }
 
 describe('POST /api/notices/channels', () => {
-  test('201 for each kind once a first message got through, in the words of its service, without a secret in any answer', async () => {
+  test('201 for each kind when a first message was delivered in the format of its service; no response has a secret', async () => {
     await using test = await installation()
     // The webhook verifier compares the timestamp with the real time.
     test.clock.set(new Date())
@@ -86,7 +86,7 @@ describe('POST /api/notices/channels', () => {
     expect(JSON.stringify(test.platform.db.select().from(noticeChannels).all())).not.toContain('secret')
   })
 
-  test('400 with the service’s error when the first message fails; nothing is stored', async () => {
+  test('400 with the error of the service when the first message fails; nothing is stored', async () => {
     await using test = await installation()
     test.receiver.failWith({ status: 401, body: { ok: false, description: 'Unauthorized' } })
     const refused = await test.call('POST', '/channels', { kind: 'telegram', botToken: TOKEN, chatId: '42' })
@@ -95,14 +95,14 @@ describe('POST /api/notices/channels', () => {
     expect(await read(NoticeChannelList, test.get('/channels'))).toEqual({ channels: [] })
   })
 
-  test('400 for addresses inside, unless the operator allows them', async () => {
+  test('400 when the address is private, unless the operator allows it', async () => {
     await using test = await installation({ SUMMARIZER_ALLOW_PRIVATE: 'false' })
     const refused = await test.call('POST', '/channels', { kind: 'webhook', url: `${test.receiver.url}/hook` })
     expect(refused.status).toBe(400)
     expect(test.receiver.deliveries).toEqual([])
   })
 
-  test('400 for an unknown kind and an invalid token', async () => {
+  test('400 when the kind is unknown or the token is invalid', async () => {
     await using test = await installation()
     for (const body of [
       { kind: 'pigeon' },
@@ -116,7 +116,7 @@ describe('POST /api/notices/channels', () => {
     }
   })
 
-  test('429 for the eleventh', async () => {
+  test('429 when there are ten channels', async () => {
     await using test = await installation({ RATE_LIMIT_PASSWORD: '1000' })
     for (let count = 0; count < 10; count++) await join(test, { kind: 'discord', url: test.receiver.url })
     const refused = await test.call('POST', '/channels', { kind: 'discord', url: test.receiver.url })
@@ -126,7 +126,7 @@ describe('POST /api/notices/channels', () => {
 })
 
 describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels/:id/test', () => {
-  test('200: it gets only the kinds that were chosen, and nothing once it is gone', async () => {
+  test('200 and the channel gets only the selected kinds, and nothing after its deletion', async () => {
     await using test = await installation()
     const { channel } = await join(test, { kind: 'discord', url: test.receiver.url, name: 'Team' })
     expect(channel.kinds).toContain('down')
@@ -156,7 +156,7 @@ describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels
     expect(await read(NoticeChannelList, test.get('/channels'))).toEqual({ channels: [] })
   })
 
-  test('200 for mail, with the error of the mail server if it fails; 400 for an unverified address', async () => {
+  test('200 when the channel is mail, with the error of the mail server if it fails; 400 when the address is unverified', async () => {
     await using test = await installation()
     const tryMail = () => test.call('POST', '/channels/mail/test', {})
     expect([(await tryMail()).status, test.mail.received]).toEqual([400, []])
@@ -169,7 +169,7 @@ describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels
     expect(refused).toEqual({ delivered: false, error: expect.stringContaining('The disk of the mail server is full') })
   })
 
-  test('503 NOT_CONFIGURED for mail where none leaves', async () => {
+  test('503 NOT_CONFIGURED when no mail server is set', async () => {
     const { web, signIn } = testPlatform({ environment: { SMTP_URL: '' } })
     const { cookie } = await signIn('ada@example.com')
     const response = await web.request('/api/notices/channels/mail/test', json('POST', {}, cookie))
@@ -190,7 +190,7 @@ describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels
     ['ntfy', { topic: 'agents' }, { error: 'limit reached' }, 'limit reached'],
     ['webhook', {}, { error: 'nothing of what it says is told' }, null],
   ])(
-    'the error of %s is reported in its own words, that of a webhook as its status',
+    'the error of %s is returned unchanged, and that of a webhook as its status',
     async (kind, settings, body, words) => {
       await using test = await installation()
       const { url } = test.receiver
@@ -202,7 +202,7 @@ describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels
     },
   )
 
-  test('404 for a stranger, 401 without a session', async () => {
+  test('401 without a session, 404 for a stranger', async () => {
     await using test = await installation()
     const { channel } = await join(test, { kind: 'discord', url: test.receiver.url })
     const path = `/channels/${channel.id}`
@@ -217,8 +217,8 @@ describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels
   })
 })
 
-describe('notices to owners', () => {
-  test('by mail by default when action is needed, with the page’s URL and without forgeable names', async () => {
+describe('notifications to owners', () => {
+  test('are sent by mail by default when action is needed, with the URL of the page and with names escaped', async () => {
     await using test = await installation()
     await test.sendNotice('approval_wanted', 'It wants to use delete_file.')
     const mail = await test.arrival('ada@example.com', 'needs your approval')
@@ -233,7 +233,7 @@ describe('notices to owners', () => {
     ])
   })
 
-  test('a problem once while it lasts, and its end', async () => {
+  test('are sent once while a problem lasts, and once at its end', async () => {
     await using test = await installation()
     await join(test, { kind: 'discord', url: test.receiver.url })
     await test.sendNotice('down')
@@ -248,7 +248,7 @@ describe('notices to owners', () => {
     expect(notices[1]?.endedAt).not.toBeNull()
   })
 
-  test('after quiet hours, unless the problem ended in the meantime', async () => {
+  test('are sent after quiet hours, unless the problem ended in the meantime', async () => {
     await using test = await installation()
     await join(test, { kind: 'discord', url: test.receiver.url })
     const quietHours = { from: '11:00', to: '13:00', timeZone: 'UTC' }
@@ -270,7 +270,7 @@ describe('notices to owners', () => {
     expect(messages).toHaveLength(2)
   })
 
-  test('again, with the same channel, until it ends', async () => {
+  test('are repeated in the same channel until the problem ends', async () => {
     await using test = await installation()
     await join(test, { kind: 'webhook', url: test.receiver.url })
     await read(NoticeSettings, test.call('PUT', '/settings', { resendMinutes: 30 }))
@@ -286,14 +286,14 @@ describe('notices to owners', () => {
     expect((await test.list()).notices[0]).toMatchObject({ reminders: 1, title: expect.stringContaining('Still: ') })
   })
 
-  test('nothing of an agent that is muted', async () => {
+  test('are not sent for a muted agent', async () => {
     await using test = await installation()
     await read(NoticeSettings, test.call('PUT', '/settings', { mutedAgents: [AGENT.id] }))
     await test.sendNotice('given_up')
     expect(test.platform.db.select().from(notices).all()).toEqual([])
   })
 
-  test('by a receiver after its outage, without delaying others', async () => {
+  test('are delivered after an outage of one receiver, without delaying others', async () => {
     await using test = await installation()
     await join(test, { kind: 'discord', url: `${test.receiver.url}/one` })
     await using other = await startReceiver()
@@ -309,7 +309,7 @@ describe('notices to owners', () => {
   })
 })
 
-test('PUT /api/notices/settings: 200 keeps omitted fields, 400 for invalid times and zones', async () => {
+test('PUT /api/notices/settings: 200 keeps omitted fields, 400 when times or zones are invalid', async () => {
   await using test = await installation()
   const quietHours = { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' }
   await read(NoticeSettings, test.call('PUT', '/settings', { quietHours, mailKinds: ['down'] }))
@@ -344,7 +344,7 @@ test('GET /api/notices: 200 page by page, newest first', async () => {
   expect(texts).toEqual(['Task 5', 'Task 4', 'Task 3', 'Task 2', 'Task 1'])
 })
 
-test('quiet hours over midnight and over a change of the clocks', () => {
+test('afterQuietHours returns the end of quiet hours when they span midnight or a clock change', () => {
   const quiet = { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' }
   const at = (now: string) => afterQuietHours(quiet, new Date(now)).toISOString()
   expect(at('2026-06-15T19:59:00Z')).toBe('2026-06-15T19:59:00.000Z')

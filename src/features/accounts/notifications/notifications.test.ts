@@ -43,7 +43,7 @@ function openNotifying(webhook: Receiver, telegram?: Receiver) {
   })
 }
 
-test('a rejected notification is retried with growing delays until it is accepted', async () => {
+test('a notification is retried with growing delays until it is accepted', async () => {
   await using webhook = await startReceiver()
   webhook.failWith(500, 'reset', 404)
   const { platform, clock } = openNotifying(webhook)
@@ -84,7 +84,7 @@ test('a rejected notification is retried with growing delays until it is accepte
   }
 })
 
-test('a receiver that is away holds up one job, whatever waits; one that refuses holds up nothing', async () => {
+test('a notification waits in one job when its receiver is unreachable, and in none when the receiver refuses it', async () => {
   await using webhook = await startReceiver()
   const { platform, clock } = openNotifying(webhook)
   webhook.failWith(503)
@@ -110,7 +110,7 @@ test('a receiver that is away holds up one job, whatever waits; one that refuses
   expect(webhook.deliveries.at(-1)?.headers['webhook-id']).toBe('wdg_2')
 })
 
-test('redirects are not followed, and the receiver’s body is not read', async () => {
+test('sendWebhook follows no redirect and does not read the receiver’s body', async () => {
   await using elsewhere = await startReceiver()
   let sentBytes = 0
   const receiver = Bun.serve({
@@ -142,7 +142,7 @@ test('redirects are not followed, and the receiver’s body is not read', async 
   expect(await send('/')).toEqual({ status: null, error: 'could not be reached' })
 })
 
-test('signatures are those of Standard Webhooks, for a secret of its form and for any other', async () => {
+test('a signature is the one of Standard Webhooks, for secrets with and without the prefix', async () => {
   await using receiver = await startReceiver()
   const { signal } = new AbortController()
   const body = '{"version":1}'
@@ -157,7 +157,7 @@ test('signatures are those of Standard Webhooks, for a secret of its form and fo
   }
 })
 
-test('a secret is made once when none is given, for its owner alone', () => {
+test('a secret is generated once when none is given, and only its owner can read it', () => {
   using folder = tempFolder()
   const lines: string[] = []
   const log = createLog('info', { write: (line) => void lines.push(line) })
@@ -170,7 +170,7 @@ test('a secret is made once when none is given, for its owner alone', () => {
   expect(() => readOrCreateWebhookKey(join(dirname(folder.path), 'nowhere'), log)).toThrow('WATCHDOG_WEBHOOK_SECRET: ')
 })
 
-test('a text has four lines, whatever the agent is called', () => {
+test('a text message has four lines, whatever the agent’s name', () => {
   const name = 'Ada\nTrigger: repaired\u2028Attempt count: 0\u202e'
   expect(toOperatorText({ ...DEGRADED, agent: { id: 'ada-1', name } }).split('\n')).toEqual([
     '🟡 Agent degraded: Ada Trigger: repaired Attempt count: 0  (ada-1)',

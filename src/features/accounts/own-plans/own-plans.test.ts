@@ -35,7 +35,7 @@ async function withPlan(plan: Record<string, unknown> = FAMILY) {
   }
 }
 
-test('POST, GET, PUT and DELETE /api/admin/plans: an own plan is listed with the four built-in ones', async () => {
+test('GET /api/admin/plans: 200 with an own plan and the four built-in ones; POST, PUT and DELETE change it', async () => {
   await using test = await withPlan()
   const { plans, defaultPlan } = await test.list()
   expect(defaultPlan).toBeNull()
@@ -66,7 +66,7 @@ test('POST, GET, PUT and DELETE /api/admin/plans: an own plan is listed with the
   expect(actions).toEqual(expect.arrayContaining(['plan.create', 'plan.change', 'plan.delete']))
 })
 
-test('DELETE /api/admin/plans/:name: 409 while an open invitation gives it', async () => {
+test('DELETE /api/admin/plans/:name: 409 when an open invitation gives the plan', async () => {
   await using test = await withPlan()
   const invite = json('POST', { plan: 'family' }, test.admin.cookie)
   await read(CreatedInvite, test.web.request('/api/admin/invites', invite))
@@ -92,14 +92,14 @@ test.each<[string, Record<string, unknown>, string]>([
     { ...FAMILY, name: 'x', models: [] },
     'models must be a list of 1 to 1000 model ids, or null for every model',
   ],
-])('POST /api/admin/plans: 400 for %s', async (_what, body, error) => {
+])('POST /api/admin/plans: 400 when the body has %s', async (_what, body, error) => {
   await using test = await withPlan()
   const response = await test.call('POST', '', body)
   expect([response.status, await response.json()]).toMatchObject([400, { error }])
   expect((await test.list()).plans).toHaveLength(5)
 })
 
-test('/api/admin/plans: 409 for a name that is taken, 404 for a missing plan, 401 and 403 for everyone else', async () => {
+test('/api/admin/plans: 409 when the name is taken, 404 when the plan is missing, 401 and 403 for everyone else', async () => {
   await using test = await withPlan()
   expect((await test.call('POST', '', FAMILY)).status).toBe(409)
   expect((await test.call('PUT', '/gold', {})).status).toBe(404)
@@ -115,7 +115,7 @@ test('/api/admin/plans: 409 for a name that is taken, 404 for a missing plan, 40
   }
 })
 
-test('POST /v1/chat/completions: 403 for a model that an own plan leaves out', async () => {
+test('POST /v1/chat/completions: 403 when an own plan lacks the model', async () => {
   await using test = await withPlan()
   expect((await test.say()).status).toBe(200)
   const response = await test.say({ ...HELLO, model: 'openai/gpt-4o' })
@@ -123,7 +123,7 @@ test('POST /v1/chat/completions: 403 for a model that an own plan leaves out', a
   expect(await response.json()).toMatchObject({ error: { code: 'MODEL_RESTRICTED' } })
 })
 
-test('POST /v1/chat/completions: 429 at the tokens of an own plan, and served again once they are raised', async () => {
+test('POST /v1/chat/completions: 429 at the tokens of an own plan, and 200 when they are raised', async () => {
   await using test = await withPlan({ ...FAMILY, tokensPerMonth: 1800 })
   expect((await test.say()).status).toBe(200)
   const refused = await test.say()
@@ -172,7 +172,7 @@ test('POST /api/agents: 429 at the agents of an own plan', async () => {
   expect([refused.status, await refused.json()]).toMatchObject([429, { current: 2, limit: 2 }])
 })
 
-test('GET /api/billing: an own plan is named with its limits, its storage counts', async () => {
+test('GET /api/billing: 200 with name, limits and storage of an own plan', async () => {
   await using test = await withPlan()
   const response = await test.web.request('/api/billing', { headers: test.cookie })
   expect(await response.json()).toMatchObject({
@@ -183,7 +183,7 @@ test('GET /api/billing: an own plan is named with its limits, its storage counts
   })
 })
 
-test('POST /api/skills: 429 at the skills of an own plan, none without a limit', async () => {
+test('POST /api/skills: 429 at the skills of an own plan, 200 when it has no limit', async () => {
   await using test = await withPlan({ ...FAMILY, skills: 1 })
   const { skills } = await read(Marketplace, test.web.request('/api/skills'))
   const [first, second] = skills.map(({ id }) => id)
@@ -196,7 +196,7 @@ test('POST /api/skills: 429 at the skills of an own plan, none without a limit',
   expect(test.platform.db.select().from(installedSkills).all()).toHaveLength(2)
 })
 
-test('the internal key with x-user-plan: an own plan is a plan', async () => {
+test('POST /api/ai/chat: 200 with the internal key when x-user-plan names an own plan', async () => {
   await using test = await withPlan()
   const { INTERNAL_KEY } = await import('../../../../tests/harness/platform.ts')
   const headers = { ...bearer(INTERNAL_KEY), 'x-user-plan': 'family', 'x-billing-subscription-id': 'sub_1' }
@@ -214,7 +214,7 @@ const limits = {
   storageGb: 1,
 }
 
-test('takePlansOfFile takes over the file, keeps what the dashboard changed, and what is in use', async () => {
+test('takePlansOfFile adds and updates plans, and keeps those that the dashboard changed or that are in use', async () => {
   await using test = await withPlan()
   const deps = {
     ...test.platform,

@@ -35,7 +35,7 @@ async function withAda(browsers = 1) {
   }
 }
 
-test('POST /api/settings/password: 200, the new password signs in and the old one does not', async () => {
+test('POST /api/settings/password: 200 and only the new password signs in', async () => {
   const { change, canLogin } = await withAda()
   const response = await change({ currentPassword: ADA.password, newPassword: NEXT })
   expect(response.status).toBe(200)
@@ -44,7 +44,7 @@ test('POST /api/settings/password: 200, the new password signs in and the old on
   expect(await canLogin(ADA.password)).toBe(false)
 })
 
-test('POST /api/settings/password: of 50 sessions only the caller’s is left, and reset links end', async () => {
+test('POST /api/settings/password: 200 and only the caller’s session of 50 is left, and reset links end', async () => {
   const { change, cookies, cookie, web, platform, userId, clock } = await withAda(50)
   const eve = await platform.sessions.create(userId)
   await write(platform.db, (tx) =>
@@ -89,7 +89,7 @@ test.each([
   [{ currentPassword: ADA.password, newPassword: 'x'.repeat(1025) }, 400, 'Password must be at most 1024 characters'],
   [{ currentPassword: ADA.password, newPassword: NEXT, endKeys: 'all' }, 400, 'endKeys must be true or false'],
   [{ currentPassword: 'wrong horse', newPassword: NEXT }, 401, 'Current password is incorrect'],
-])('POST /api/settings/password: %j gets %d, and nothing changes', async (body, status, error) => {
+])('POST /api/settings/password: when the body is %j, %d and nothing changes', async (body, status, error) => {
   const { change, platform, canLogin } = await withAda(2)
   const response = await change(body)
   expect(await response.json()).toEqual({ error })
@@ -98,7 +98,7 @@ test.each([
   expect(await canLogin(ADA.password)).toBe(true)
 })
 
-test('POST /api/settings/password: 401 without a session, and an sk_ key is none here', async () => {
+test('POST /api/settings/password: 401 without a session, also with an sk_ key', async () => {
   const { change, web, cookie } = await withAda()
   const { key } = await read(CreatedKey, web.request('/api/keys', json('POST', { name: 'laptop' }, cookie)))
   for (const headers of [{}, bearer(key), { cookie: 'service-session=made-up' }]) {
@@ -108,7 +108,7 @@ test('POST /api/settings/password: 401 without a session, and an sk_ key is none
   }
 })
 
-test('POST /api/settings/password: 429 after ten wrong passwords, the right one included, for 15 minutes', async () => {
+test('POST /api/settings/password: 429 for 15 minutes after ten wrong passwords, also with the right one', async () => {
   const { change, clock } = await withAda()
   const wrong = { currentPassword: 'wrong horse', newPassword: NEXT }
   const statuses = await Promise.all(Array.from({ length: 30 }, async () => (await change(wrong)).status))
@@ -122,7 +122,7 @@ test('POST /api/settings/password: 429 after ten wrong passwords, the right one 
   expect((await change(right)).status).toBe(200)
 })
 
-test('POST /api/settings/password: an account without one sets its first after a recent sign-in only', async () => {
+test('POST /api/settings/password: 401 when an account without a password signed in long ago, 200 after a new sign-in', async () => {
   const { web, signIn, clock, platform } = testPlatform()
   const { user, cookie } = await signIn('wallet@example.com')
   clock.advance(15 * 60_000)
@@ -136,7 +136,7 @@ test('POST /api/settings/password: an account without one sets its first after a
   expect(row?.passwordHash).toStartWith('$argon2id$')
 })
 
-test('POST /api/settings/password: of two concurrent changes one succeeds and the other gets 401', async () => {
+test('POST /api/settings/password: 200 for one of two concurrent changes, 401 for the other', async () => {
   const { change, canLogin } = await withAda()
   const wanted = ['first new password', 'second new password']
   const statuses = await Promise.all(
@@ -146,7 +146,7 @@ test('POST /api/settings/password: of two concurrent changes one succeeds and th
   expect(await canLogin(wanted[statuses.indexOf(200)] ?? '')).toBe(true)
 })
 
-test('POST /api/settings/password: the owner is notified by mail', async () => {
+test('POST /api/settings/password: 200 and a mail to the owner without a link', async () => {
   await using test = await mailingPlatform()
   const cookie = await test.signUp(ADA.email, ADA.password)
   const body = { currentPassword: ADA.password, newPassword: NEXT }

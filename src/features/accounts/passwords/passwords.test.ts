@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createPasswords, PASSWORD_COST } from './passwords.ts'
 
-test('a password costs what OWASP asks for, and matches its hash and no other', async () => {
+test('hash uses the parameters of OWASP, and verify accepts only the right password', async () => {
   const { hash, verify } = createPasswords(1, PASSWORD_COST)
   const stored = await hash('correct horse')
   expect(stored).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
@@ -11,7 +11,7 @@ test('a password costs what OWASP asks for, and matches its hash and no other', 
 })
 
 test.each([null, '', 'no hash at all', '$argon2id$v=19$m=19456,t=2,p=1$', '$2b$10$short'])(
-  'the stored hash %p matches nothing, for one call',
+  'verify returns false when the stored hash is %p, and takes as long as always',
   async (stored) => {
     const passwords = createPasswords(1, PASSWORD_COST)
     expect(await passwords.verify('correct horse', stored)).toBe(false)
@@ -19,7 +19,7 @@ test.each([null, '', 'no hash at all', '$argon2id$v=19$m=19456,t=2,p=1$', '$2b$1
   },
 )
 
-test('hashes of other parameters and algorithms match and are outdated', async () => {
+test('verify accepts hashes with other parameters and algorithms, and reports them as outdated', async () => {
   const passwords = createPasswords(1, PASSWORD_COST)
   const password = 'correct horse'
   for (const options of [
@@ -34,7 +34,7 @@ test('hashes of other parameters and algorithms match and are outdated', async (
   expect(passwords.isOutdated(await passwords.hash(password))).toBe(false)
 })
 
-test('up to 32 requests wait for a hasher and are served; further ones are rejected at once', async () => {
+test('hash serves 32 waiting requests and rejects further ones at once', async () => {
   const { verify } = createPasswords(2, PASSWORD_COST)
   const all = await Promise.allSettled(Array.from({ length: 50 }, () => verify('x', null)))
   expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(34)
@@ -44,7 +44,7 @@ test('up to 32 requests wait for a hasher and are served; further ones are rejec
   expect(await verify('x', null)).toBe(false)
 })
 
-test('as many works are admitted as the hasher takes and lets wait; the next are refused before they begin', async () => {
+test('admit accepts as many requests as run and wait, and refuses the next before they begin', async () => {
   const { admit } = createPasswords(2, PASSWORD_COST)
   let begun = 0
   const { promise: gate, resolve: openGate } = Promise.withResolvers<void>()

@@ -42,7 +42,7 @@ function tokenIn(text: string): string {
   return new URL(/https?:\/\/\S+/.exec(text)?.[0] ?? '').searchParams.get('token') ?? ''
 }
 
-test('a mailed link lets its reader choose a password; all sessions end and the address is proved', async () => {
+test('POST /api/auth/reset-password: 200 with a mailed link ends all sessions and verifies the address', async () => {
   await using test = await mailingPlatform()
   const { cookie } = await test.signUp(ADA.email, ADA.password)
   const { id = '' } = test.platform.db.select().from(users).get() ?? {}
@@ -66,7 +66,7 @@ test('a mailed link lets its reader choose a password; all sessions end and the 
   expect(test.platform.db.select().from(users).get()?.emailVerifiedAt).toEqual(test.clock.now())
 })
 
-test('POST /api/auth/reset-password: deletes the account’s keys only on request', async () => {
+test('POST /api/auth/reset-password: 200 and the account’s keys are deleted only on request', async () => {
   await using test = await mailingPlatform()
   await test.signUp(ADA.email, ADA.password)
   const { id = '' } = test.platform.db.select().from(users).get() ?? {}
@@ -81,7 +81,7 @@ test('POST /api/auth/reset-password: deletes the account’s keys only on reques
   expect(test.platform.verifyKey(key)).toBeNull()
 })
 
-test('a link lives one hour to the second', async () => {
+test('POST /api/auth/reset-password: 400 when the link is an hour old', async () => {
   await using test = await mailingPlatform()
   await test.signUp(ADA.email, ADA.password)
   const first = await askForLink(test, 1)
@@ -94,7 +94,7 @@ test('a link lives one hour to the second', async () => {
   expect((await reset(test, second)).status).toBe(200)
 })
 
-test('of 100 uses of one link at once exactly one succeeds', async () => {
+test('POST /api/auth/reset-password: 200 once when a link is used 100 times at once', async () => {
   await using test = await mailingPlatform()
   await test.signUp(ADA.email, ADA.password)
   const token = await askForLink(test)
@@ -107,7 +107,7 @@ test('of 100 uses of one link at once exactly one succeeds', async () => {
   expect((await reset(test, token)).status).toBe(400)
 })
 
-test('an owner locked out by others’ failed attempts signs in after a reset', async () => {
+test('POST /api/auth/reset-password: 200 when others’ failed attempts locked the owner out, who then signs in', async () => {
   await using test = await mailingPlatform()
   await test.signUp(ADA.email, ADA.password)
   for (let count = 0; count < 11; count++) await test.login(ADA.email, 'a wrong guess')
@@ -116,7 +116,7 @@ test('an owner locked out by others’ failed attempts signs in after a reset', 
   expect(await test.login(ADA.email, NEXT)).not.toBe('')
 })
 
-test('the latest link wins, and each works once', async () => {
+test('POST /api/auth/reset-password: 400 when a link is used or a newer one was sent', async () => {
   await using test = await mailingPlatform()
   await test.signUp(ADA.email, ADA.password)
   const first = await askForLink(test, 1)
@@ -126,7 +126,7 @@ test('the latest link wins, and each works once', async () => {
   expect((await reset(test, second)).status).toBe(400)
 })
 
-test('no table holds a token, while its link works', async () => {
+test('the database contains no token while its link is valid', async () => {
   await using test = await mailingPlatform()
   await test.signUp(ADA.email, ADA.password)
   const token = await askForLink(test)
@@ -138,7 +138,7 @@ test('no table holds a token, while its link works', async () => {
   expect((await reset(test, token)).status).toBe(200)
 })
 
-test('the link names the configured host, whatever the request says', async () => {
+test('a reset link has the configured host, whatever the request names', async () => {
   await using test = await mailingPlatform()
   await test.signUp(ADA.email, ADA.password)
   const evil = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' }
@@ -148,7 +148,7 @@ test('the link names the configured host, whatever the request says', async () =
   expect(test.mail.linkTo(ADA.email).origin).toBe('https://stead.example')
 })
 
-test('POST /api/auth/forgot-password: an unknown address gets the same answer and the same rows, and no mail', async () => {
+test('POST /api/auth/forgot-password: 200 with the same answer and rows, and no mail, when the address is unknown', async () => {
   await using test = await mailingPlatform()
   await test.signUp(ADA.email, ADA.password)
   await test.arrival(ADA.email, 'Confirm')
@@ -171,7 +171,7 @@ test('POST /api/auth/forgot-password: an unknown address gets the same answer an
   expect(dumpTables(test.platform.db)).not.toContain('nobody@example.com')
 })
 
-test('a mail server that is down holds up no request, and gets the mail when it is back', async () => {
+test('POST /api/auth/forgot-password: 200 at once when the mail server is down, which gets the mail later', async () => {
   await using test = await mailingPlatform()
   await test.signUp(ADA.email, ADA.password)
   await test.arrival(ADA.email, 'Confirm')
@@ -196,7 +196,7 @@ test('a mail server that is down holds up no request, and gets the mail when it 
   expect((await reset(test, tokenIn(mail.text))).status).toBe(200)
 })
 
-test('one mailbox gets ten mails an hour, five of them for one caller, and its owner’s requests look as before', async () => {
+test('POST /api/auth/forgot-password: 200 and at most ten mails an hour per mailbox, five of them for one caller', async () => {
   await using test = await mailingPlatform()
   await test.signUp(ADA.email, ADA.password)
   const mails = async () => {
@@ -220,7 +220,7 @@ test('one mailbox gets ten mails an hour, five of them for one caller, and its o
   }
 })
 
-test('closed accounts and wallets get no mail', async () => {
+test('POST /api/auth/forgot-password: 200 and no mail when the account is closed or of a wallet', async () => {
   await using test = await mailingPlatform()
   const closed = await test.signIn('closed@example.com')
   const wallet = await test.signIn(`0x${'a'.repeat(40)}@wallet.localhost`)
@@ -241,7 +241,7 @@ test.each([
   [{ email: 'nobody' }, 400, 'Invalid email format'],
   [{ email: 'a@b.example\r\nBcc: eve@example.com' }, 400, 'Invalid email format'],
   [{ email: ADA.email, website: 'https://spam.example' }, 403, 'Access denied'],
-])('POST /api/auth/forgot-password: %j gets %d, and no job', async (body, status, error) => {
+])('POST /api/auth/forgot-password: when the body is %j, %d and no job', async (body, status, error) => {
   const test = testPlatform({ environment: { SMTP_URL: 'smtp://127.0.0.1:1' } })
   const response = await forgot(test, body)
   expect(response.status).toBe(status)
@@ -249,14 +249,14 @@ test.each([
   expect(countRows(test.platform.db).jobs).toBe(0)
 })
 
-test('POST /api/auth/forgot-password: 403 for a declared crawler', async () => {
+test('POST /api/auth/forgot-password: 403 when the user agent is a crawler', async () => {
   const test = testPlatform()
   const response = await forgot(test, { email: ADA.email }, { 'user-agent': 'Googlebot/2.1' })
   expect(response.status).toBe(403)
 })
 
 test.each(['forgot-password', 'reset-password'])(
-  'POST /api/auth/%s: 429 beyond the rate of one address',
+  'POST /api/auth/%s: 429 when one address exceeds its rate',
   async (path) => {
     const { api } = testPlatform({ environment: { RATE_LIMIT_PASSWORD: '2' } })
     const ask = (address: string) => api('web', { address }).request(`/api/auth/${path}`, json('POST', {}))
@@ -269,7 +269,7 @@ test.each(['forgot-password', 'reset-password'])(
   },
 )
 
-test('POST /api/auth/forgot-password: 503 for everybody in production without mail', async () => {
+test('POST /api/auth/forgot-password: 503 in production when no mail server is set', async () => {
   const test = testPlatform({ environment: { NODE_ENV: 'production' } })
   await test.web.request('/api/register', json('POST', ADA))
   const before = countRows(test.platform.db)
@@ -284,7 +284,7 @@ test('POST /api/auth/forgot-password: 503 for everybody in production without ma
   expect(countRows(test.platform.db)).toEqual(before)
 })
 
-test('in development without mail the link is in the log, and works', async () => {
+test('POST /api/auth/forgot-password: 200 in development without mail, with the link in the log', async () => {
   const test = testPlatform()
   await using _jobs = startJobs(test.platform)
   await test.web.request('/api/register', json('POST', ADA))
@@ -308,7 +308,7 @@ test.each([
   [{ token: 'x', password: 'password123' }, 'Password is too common'],
   [{ token: 'x', password: NEXT }, 'Invalid or expired reset link'],
   [{ token: 'x'.repeat(600), password: NEXT }, 'Invalid or expired reset link'],
-])('POST /api/auth/reset-password: 400 for %j, without work for the hasher', async (body, error) => {
+])('POST /api/auth/reset-password: 400 when the body is %j, without hashing', async (body, error) => {
   const { web, platform } = testPlatform()
   const response = await web.request('/api/auth/reset-password', json('POST', body))
   expect(response.status).toBe(400)
@@ -316,7 +316,7 @@ test.each([
   expect(platform.passwords.calls).toBe(0)
 })
 
-test('a link to prove an address resets no password', async () => {
+test('POST /api/auth/reset-password: 400 when the link is for verifying an address', async () => {
   await using test = await mailingPlatform()
   await test.signUp(ADA.email, ADA.password)
   const mail = await test.arrival(ADA.email, 'Confirm your email')

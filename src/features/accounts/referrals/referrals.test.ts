@@ -39,7 +39,7 @@ function creditsOfAll({ db }: ReturnType<typeof testPlatform>['platform']) {
   return Object.fromEntries(rows.map(({ email, credits }) => [email, credits]))
 }
 
-test('POST /api/auth/verify-email: a referral code in either case gives both ten credits, and not before', async () => {
+test('POST /api/auth/verify-email: 200 and ten credits for both when a referral code was sent in upper or lower case', async () => {
   await using it = await withReferrer()
   expect(it.code).toMatch(/^[0-9A-F]{8}$/)
   expect((await it.join('bo@example.com', ` ${it.code.toLowerCase()} `)).status).toBe(200)
@@ -51,7 +51,7 @@ test('POST /api/auth/verify-email: a referral code in either case gives both ten
   expect(await it.referrals()).toEqual({ code: it.code, referred: 2, credits: 10 })
 })
 
-test('POST /api/auth/reset-password: following a mailed link proves the address and credits the referral', async () => {
+test('POST /api/auth/reset-password: 200 and the referral is credited, because the mailed link verifies the address', async () => {
   await using it = await withReferrer()
   await it.join('bo@example.com', it.code)
   await it.arrival('bo@example.com', 'Confirm your email')
@@ -63,7 +63,7 @@ test('POST /api/auth/reset-password: following a mailed link proves the address 
   expect(it.credits()).toEqual({ 'ada@example.com': 10, 'bo@example.com': 10 })
 })
 
-test('PATCH /api/admin/users/:id: an address that an administrator calls proved credits the referral', async () => {
+test('PATCH /api/admin/users/:id: 200 and the referral is credited when an administrator marks the address verified', async () => {
   const { web, signIn, platform } = testPlatform({ environment: { ADMIN_EMAILS: 'root@example.com' } })
   const root = await signIn('root@example.com')
   const bo = await signIn('bo@example.com')
@@ -90,7 +90,7 @@ test('creditReferral credits at most ten referrals per month and continues in th
 })
 
 test.each([undefined, '', 'NOBODY-HAS-THIS', '00000000'])(
-  'POST /api/register: 200 and no referral for the code %p',
+  'POST /api/register: 200 without a referral when the code is %p',
   async (referralCode) => {
     await using it = await withReferrer()
     expect((await it.join('bo@example.com', referralCode)).status).toBe(200)
@@ -100,13 +100,13 @@ test.each([undefined, '', 'NOBODY-HAS-THIS', '00000000'])(
   },
 )
 
-test('POST /api/register: a registration that fails notes no referral', async () => {
+test('POST /api/register: 409 when the address is taken, and no referral is stored', async () => {
   await using it = await withReferrer()
   expect((await it.join('ada@example.com', it.code)).status).toBe(409)
   expect(countRows(it.platform.db).referrals).toBe(0)
 })
 
-test('POST /api/register: of 200 at once with one address and one code exactly one pair is credited', async () => {
+test('POST /api/register: 200 once, with one referral, when 200 concurrent requests send one address and code', async () => {
   await using it = await withReferrer()
   const answers = await Promise.all(Array.from({ length: 200 }, () => it.join('bo@example.com', it.code)))
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -128,7 +128,7 @@ test('creditReferral credits a user once, and never for their own code', async (
   expect(creditsOfAll(platform)).toEqual({ 'ada@example.com': 10, 'bo@example.com': 10 })
 })
 
-test('GET /api/settings/referrals: an account from before there were codes gets one, and keeps it', async () => {
+test('GET /api/settings/referrals: 200 with a new code when an older account has none, and the same code later', async () => {
   await using it = await withReferrer()
   const { platform, referrals } = it
   await write(platform.db, (tx) => tx.update(users).set({ referralCode: null }).run())

@@ -58,12 +58,12 @@ test('POST /api/auth/login: 200 with a cookie of 30 days that scripts cannot rea
   ])
 })
 
-test('POST /api/auth/login: the cookie is Secure when the app is reached over https', async () => {
+test('POST /api/auth/login: 200 with a Secure cookie when the app is served over https', async () => {
   const { login } = await withAda({ APP_URL: 'https://stead.example' })
   expect((await login(ADA)).headers.getSetCookie()[0]).toContain('; Secure')
 })
 
-test('POST /api/auth/login: the e-mail may be written in other letters', async () => {
+test('POST /api/auth/login: 200 when the e-mail differs in case and surrounding space', async () => {
   const { login } = await withAda()
   expect((await login({ ...ADA, email: ' ADA@Example.com' })).status).toBe(200)
 })
@@ -77,7 +77,7 @@ test.each([
   [{ email: ['ada@example.com'], password: 'correct horse' }, 'Missing email or password'],
   [{ email: 'a'.repeat(255), password: 'correct horse' }, 'Invalid email format'],
   [{ email: 'ada@example.com', password: 'x'.repeat(1025) }, 'Password must be at most 1024 characters'],
-])('POST /api/auth/login: 400 for %j, and no session begins', async (body, error) => {
+])('POST /api/auth/login: 400 when the body is %j, and no session is created', async (body, error) => {
   const { login, platform } = await withAda()
   const response = await login(body)
   expect(await response.json()).toEqual({ error })
@@ -85,7 +85,7 @@ test.each([
   expect(countRows(platform.db).sessions).toBe(0)
 })
 
-test('POST /api/auth/login: 401 in the same words for a wrong password, an unknown address and an account without one', async () => {
+test('POST /api/auth/login: 401 with one message for a wrong password, an unknown address and an account without a password', async () => {
   const { login, signIn, platform } = await withAda()
   await signIn('wallet@example.com')
   const before = countRows(platform.db)
@@ -98,7 +98,7 @@ test('POST /api/auth/login: 401 in the same words for a wrong password, an unkno
   expect({ ...countRows(platform.db), throttles: 0 }).toEqual({ ...before, throttles: 0 })
 })
 
-test('POST /api/auth/login: every way to fail costs one call of the hasher and answers in the same bytes', async () => {
+test('POST /api/auth/login: 401 with the same bytes after one hash, whatever the reason', async () => {
   const { login, signIn, platform } = await withAda()
   await signIn('wallet@example.com')
   for (const email of ['closed@example.com', 'broken@example.com'])
@@ -120,7 +120,7 @@ test('POST /api/auth/login: every way to fail costs one call of the hasher and a
   }
 })
 
-test('POST /api/auth/login: 429 with Retry-After after ten failures of an account, the right password included, for 15 minutes', async () => {
+test('POST /api/auth/login: 429 with Retry-After for 15 minutes after ten failures, also with the right password', async () => {
   const { login, clock, platform } = await withAda()
   for (let failure = 0; failure < 10; failure++) {
     expect((await login({ ...ADA, password: 'wrong horse' })).status).toBe(401)
@@ -136,7 +136,7 @@ test('POST /api/auth/login: 429 with Retry-After after ten failures of an accoun
   expect((await login(ADA)).status).toBe(200)
 })
 
-test('POST /api/auth/login: an account that does not exist is throttled like one that does', async () => {
+test('POST /api/auth/login: 429 after ten failures when the account does not exist', async () => {
   const { login } = await withAda()
   const unknown = { email: 'nobody@example.com', password: 'wrong horse' }
   for (let failure = 0; failure < 10; failure++) expect((await login(unknown)).status).toBe(401)
@@ -144,7 +144,7 @@ test('POST /api/auth/login: an account that does not exist is throttled like one
   expect((await login(ADA)).status).toBe(200)
 })
 
-test('POST /api/auth/login: of 200 guesses at once ten are tried', async () => {
+test('POST /api/auth/login: 429 for all but ten of 200 concurrent guesses', async () => {
   const { login, platform } = await withAda()
   const before = platform.passwords.calls
   const guesses = Array.from({ length: 200 }, async (_, n) => (await login({ ...ADA, password: `guess ${n}` })).status)
@@ -154,7 +154,7 @@ test('POST /api/auth/login: of 200 guesses at once ten are tried', async () => {
   expect(platform.passwords.calls - before).toBe(10)
 })
 
-test('POST /api/auth/login: 429 after fifty failures from one address, over many accounts, and not from another', async () => {
+test('POST /api/auth/login: 429 after fifty failures from one address over many accounts, and 200 from another', async () => {
   const { api, login, platform } = await withAda()
   const from = async (address: string, email: string, password = 'wrong horse') =>
     (await api('web', { address }).request('/api/auth/login', json('POST', { email, password }))).status
@@ -166,7 +166,7 @@ test('POST /api/auth/login: 429 after fifty failures from one address, over many
   expect((await login(ADA)).status).toBe(200)
 })
 
-test('POST /api/auth/login: success forgets the failures of the account and no others', async () => {
+test('POST /api/auth/login: 200 and only the failures of this account are cleared', async () => {
   const { login, platform } = await withAda()
   const fail = async (times: number) => {
     for (let failure = 0; failure < times; failure++) await login({ ...ADA, password: 'wrong horse' })
@@ -182,7 +182,7 @@ test('POST /api/auth/login: success forgets the failures of the account and no o
   ])
 })
 
-test('POST /api/auth/login: rehashes a password once when the hash parameters have changed', async () => {
+test('POST /api/auth/login: 200 and the password is hashed again when the parameters have changed', async () => {
   const { login, platform } = await withAda()
   const hash = () => platform.db.select().from(users).get()?.passwordHash ?? ''
   const old = await Bun.password.hash(ADA.password, { algorithm: 'bcrypt', cost: 4 })
@@ -200,26 +200,23 @@ test.each([
   ['has another password', async () => ({ passwordHash: await Bun.password.hash('a new one', 'argon2id') })],
   ['is closed', async () => ({ disabledAt: new Date() })],
   ['has got a second factor', async () => ({ twoFactorEnabledAt: new Date() })],
-] as const)(
-  'POST /api/auth/login: 401 when the account %s by the time its session would begin',
-  async (_what, make) => {
-    const { login, platform } = await withAda()
-    const row = await make()
-    const { create } = platform.sessions
-    // Between the check of the password and the session, where an administrator's request may come.
-    platform.sessions.create = async (...session) => {
-      await change(platform, ADA.email, row)
-      return create(...session)
-    }
-    const response = await login(ADA)
-    expect(response.status).toBe(401)
-    expect(response.headers.getSetCookie()).toEqual([])
-    expect(platform.db.select().from(sessions).all()).toEqual([])
-  },
-)
+] as const)('POST /api/auth/login: 401 when the account %s before its session would begin', async (_what, make) => {
+  const { login, platform } = await withAda()
+  const row = await make()
+  const { create } = platform.sessions
+  // Between the check of the password and the session, where an administrator's request may come.
+  platform.sessions.create = async (...session) => {
+    await change(platform, ADA.email, row)
+    return create(...session)
+  }
+  const response = await login(ADA)
+  expect(response.status).toBe(401)
+  expect(response.headers.getSetCookie()).toEqual([])
+  expect(platform.db.select().from(sessions).all()).toEqual([])
+})
 
 test.each(['😀 four words, no less 😀', 'a\0b\0c\0 and on', '  space at both ends  ', 'x'.repeat(1024)])(
-  'POST /api/auth/login: the password %j is taken as it is',
+  'POST /api/auth/login: 200 only with the exact password %j',
   async (password) => {
     const { web } = testPlatform()
     await web.request('/api/register', json('POST', { email: ADA.email, password }))
@@ -231,12 +228,12 @@ test.each(['😀 four words, no less 😀', 'a\0b\0c\0 and on', '  space at both
   },
 )
 
-test('POST /api/auth/login: the address may be written in full-width letters', async () => {
+test('POST /api/auth/login: 200 when the address is written in full-width letters', async () => {
   const { login } = await withAda()
   expect((await login({ ...ADA, email: 'ＡＤＡ＠example.com' })).status).toBe(200)
 })
 
-test('POST /api/auth/login: a session that was planted in the browser ends and is replaced', async () => {
+test('POST /api/auth/login: 200 with a new session, and a session planted in the browser ends', async () => {
   const { login, signIn, whoIs } = await withAda()
   const eve = await signIn('eve@example.com')
   const response = await login(ADA, eve.cookie)
@@ -245,14 +242,14 @@ test('POST /api/auth/login: a session that was planted in the browser ends and i
   expect(await whoIs(eve.cookie.cookie)).toBeNull()
 })
 
-test('POST /api/auth/login: a value that was planted in the browser never becomes the session', async () => {
+test('POST /api/auth/login: 200 with another cookie than the one planted in the browser', async () => {
   const { login, whoIs } = await withAda()
   const planted = `service-session=${'x'.repeat(43)}`
   expect(cookieOf(await login(ADA, { cookie: planted }))).not.toBe(planted)
   expect(await whoIs(planted)).toBeNull()
 })
 
-test('POST /api/auth/login: 429 beyond the rate of one address', async () => {
+test('POST /api/auth/login: 429 when one address exceeds its rate', async () => {
   const { login } = await withAda({ RATE_LIMIT_LOGIN: '1' })
   await login({})
   const response = await login(ADA)
@@ -280,7 +277,7 @@ test.each(['', 'service-session=', 'service-session=unknown', `service-session=$
   },
 )
 
-test('GET /api/auth/session: a session lasts 30 days to the second, used or not', async () => {
+test('GET /api/auth/session: 200 with the user for 30 days to the second, used or not, then with null', async () => {
   const { login, whoIs, clock } = await withAda()
   const cookie = cookieOf(await login(ADA))
   clock.advance(MONTH_MS / 2)
@@ -291,7 +288,7 @@ test('GET /api/auth/session: a session lasts 30 days to the second, used or not'
   expect(await whoIs(cookie)).toBeNull()
 })
 
-test('the job that forgets sessions takes the ended ones and no others', async () => {
+test('the cleanup job deletes only sessions that have ended', async () => {
   const { login, whoIs, clock, platform } = await withAda()
   await login(ADA)
   clock.advance(MONTH_MS)
@@ -301,7 +298,7 @@ test('the job that forgets sessions takes the ended ones and no others', async (
   expect(await whoIs(cookie)).not.toBeNull()
 })
 
-test('POST /api/auth/signout: 200, the cookie is cleared and its session is gone, other browsers stay', async () => {
+test('POST /api/auth/signout: 200 and the cookie and its session end; other browsers stay signed in', async () => {
   const { login, whoIs, web } = await withAda()
   const here = cookieOf(await login(ADA))
   const there = cookieOf(await login(ADA))
@@ -320,7 +317,7 @@ test('POST /api/auth/signout: 200 without a session', async () => {
   expect(await response.json()).toEqual({ ok: true })
 })
 
-test('the database holds no session token, no key and no password', async () => {
+test('the database contains no session token, key or password', async () => {
   const { login, web, platform } = await withAda()
   const cookie = cookieOf(await login(ADA))
   const { key } = await read(CreatedKey, web.request('/api/keys', json('POST', { name: 'laptop' }, { cookie })))
@@ -331,7 +328,7 @@ test('the database holds no session token, no key and no password', async () => 
 })
 
 test.each(['/api/auth/login', '/api/auth/two-factor', '/api/register', '/api/wallet-auth'])(
-  'POST %s: 403 from another site, session or not, and nothing is written',
+  'POST %s: 403 when the request comes from another site, with a session or not, and nothing is written',
   async (path) => {
     const { web, platform } = await withAda()
     const before = countRows(platform.db)
@@ -372,7 +369,7 @@ test.each<[string, number, Record<string, string>]>([
   ['the null origin', 403, { origin: 'null' }],
   ['another port of our host', 403, { origin: 'http://localhost:4000' }],
   ['a wrong token', 403, { ...FOREIGN, 'x-csrf-token': 'a.ffffffffffff:b' }],
-])('POST /api/keys with a session from %s gets %d', async (_who, status, headers) => {
+])('POST /api/keys with a session from %s: %d', async (_who, status, headers) => {
   const { web, signIn, platform } = testPlatform()
   const { cookie } = await signIn()
   const response = await web.request('/api/keys', json('POST', { name: 'laptop' }, { ...cookie, ...headers }))
@@ -381,7 +378,7 @@ test.each<[string, number, Record<string, string>]>([
   expect(countRows(platform.db).api_keys).toBe(status === 201 ? 1 : 0)
 })
 
-test('a token of GET /api/auth/csrf lets a foreign origin act for 24 hours, in its own session only', async () => {
+test('POST /api/keys: 201 from a foreign origin with a token of GET /api/auth/csrf, for 24 hours and in one session', async () => {
   const { web, signIn, clock } = testPlatform()
   const ada = await signIn('ada@example.com')
   const eve = await signIn('eve@example.com')
@@ -397,7 +394,7 @@ test('a token of GET /api/auth/csrf lets a foreign origin act for 24 hours, in i
   expect(await create(ada.cookie)).toBe(403)
 })
 
-test('an sk_ key from a foreign origin needs no CSRF token, because browsers do not send it automatically', async () => {
+test('POST /api/agents/provision: requires no CSRF token when an sk_ key comes from a foreign origin', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn('ada@example.com', 'network')
   const { key } = await read(CreatedKey, web.request('/api/keys', json('POST', { name: 'laptop' }, cookie)))

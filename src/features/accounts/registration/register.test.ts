@@ -23,14 +23,20 @@ test('POST /api/register: 200 with id, e-mail and name, no session, and no plan 
   expect(countRows(platform.db).sessions).toBe(0)
 })
 
-test.each([{}, { name: '' }, { name: '  ' }])('POST /api/register: %j takes the e-mail as the name', async (name) => {
-  const { web } = testPlatform()
-  const { email, password } = ADA
-  const account = await read(RegisterResponse, web.request('/api/register', json('POST', { email, password, ...name })))
-  expect(account.name).toBe('ada@example.com')
-})
+test.each([{}, { name: '' }, { name: '  ' }])(
+  'POST /api/register: when the name is %j, 200 with the e-mail as the name',
+  async (name) => {
+    const { web } = testPlatform()
+    const { email, password } = ADA
+    const account = await read(
+      RegisterResponse,
+      web.request('/api/register', json('POST', { email, password, ...name })),
+    )
+    expect(account.name).toBe('ada@example.com')
+  },
+)
 
-test('POST /api/register: the e-mail is stored in lower case and without space around it', async () => {
+test('POST /api/register: 200 with the e-mail in lower case and without surrounding space', async () => {
   const { web } = testPlatform()
   const request = json('POST', { ...ADA, email: '  Ada@Example.COM ' })
   expect((await read(RegisterResponse, web.request('/api/register', request))).email).toBe('ada@example.com')
@@ -61,7 +67,7 @@ test.each([
   [{ ...ADA, name: 'x'.repeat(101) }, 'Name must be at most 100 characters'],
   [{ ...ADA, email: WALLET }, 'Invalid email format'],
   [{ ...ADA, email: WALLET.toUpperCase().replace('0X', '0x') }, 'Invalid email format'],
-])('POST /api/register: 400 for %j, and nothing is written', async (body, error) => {
+])('POST /api/register: 400 when the body is %j, and nothing is written', async (body, error) => {
   const { web, platform } = testPlatform()
   const before = countRows(platform.db)
   const response = await web.request('/api/register', json('POST', body))
@@ -70,7 +76,7 @@ test.each([
   expect(countRows(platform.db)).toEqual(before)
 })
 
-test.each(['null', '[]', '"text"', '7', '{', ''])('POST /api/register: 400 for the body %p', async (body) => {
+test.each(['null', '[]', '"text"', '7', '{', ''])('POST /api/register: 400 when the raw body is %p', async (body) => {
   const { web, platform } = testPlatform()
   const headers = { 'content-type': 'application/json' }
   const response = await web.request('/api/register', { method: 'POST', headers, body })
@@ -80,7 +86,7 @@ test.each(['null', '[]', '"text"', '7', '{', ''])('POST /api/register: 400 for t
 })
 
 test.each(['text/plain', 'application/x-www-form-urlencoded'])(
-  'POST /api/register: 400 for a body sent as %s',
+  'POST /api/register: 400 when the body is sent as %s',
   async (type) => {
     const { web, platform } = testPlatform()
     const body = JSON.stringify(ADA)
@@ -91,7 +97,7 @@ test.each(['text/plain', 'application/x-www-form-urlencoded'])(
   },
 )
 
-test('POST /api/register: no field of the request gives a plan, credits or another id', async () => {
+test('POST /api/register: 200 without the plan, credits and id that the request contains', async () => {
   const { web, platform } = testPlatform()
   const wishes = { id: 'usr_mine', plan: 'network', subscriptionStatus: 'active', credits: 1e6, isAdmin: true }
   await web.request('/api/register', json('POST', { ...ADA, ...wishes }))
@@ -100,7 +106,7 @@ test('POST /api/register: no field of the request gives a plan, credits or anoth
   expect(row?.id).not.toBe('usr_mine')
 })
 
-test('POST /api/register: 409 when the address is taken, however it is written', async () => {
+test('POST /api/register: 409 when the address is taken in any spelling', async () => {
   const { web, platform } = testPlatform()
   await web.request('/api/register', json('POST', ADA))
   const response = await web.request('/api/register', json('POST', { ...ADA, email: 'ADA@example.com' }))
@@ -109,7 +115,7 @@ test('POST /api/register: 409 when the address is taken, however it is written',
   expect(countRows(platform.db).users).toBe(1)
 })
 
-test('the common passwords: 10,000 of at least 8 characters, each refused in any case', () => {
+test('requireUncommon throws for 10,000 common passwords in any case', () => {
   const common = listCommonPasswords()
   expect(new Set(common).size).toBe(10_000)
   for (const password of common) {
@@ -120,14 +126,14 @@ test('the common passwords: 10,000 of at least 8 characters, each refused in any
   }
 })
 
-test('POST /api/register: full-width letters are the same address', async () => {
+test('POST /api/register: 409 when the address is taken and one of them is in full-width letters', async () => {
   const { web } = testPlatform()
   const request = json('POST', { ...ADA, email: 'Ａｄａ＠example.com' })
   expect((await read(RegisterResponse, web.request('/api/register', request))).email).toBe('ada@example.com')
   expect((await web.request('/api/register', json('POST', ADA))).status).toBe(409)
 })
 
-test('POST /api/register: of 200 at once with the same address in other letters exactly one succeeds', async () => {
+test('POST /api/register: 200 once when 200 concurrent requests send one address in different case', async () => {
   const { web, platform } = testPlatform()
   const statuses = await Promise.all(
     Array.from({ length: 200 }, async (_, index) => {
@@ -143,7 +149,7 @@ test('POST /api/register: of 200 at once with the same address in other letters 
   expect(countRows(platform.db).users).toBe(1)
 })
 
-test('POST /api/register: 403 when the field that people cannot see is filled, and nothing is written', async () => {
+test('POST /api/register: 403 when the honeypot field is filled, and nothing is written', async () => {
   const { web, platform } = testPlatform()
   const response = await web.request('/api/register', json('POST', { ...ADA, website: 'https://spam.example' }))
   expect(response.status).toBe(403)
@@ -159,13 +165,13 @@ test.each([
   ['python-requests/2.32', 200],
   ['Mozilla/5.0 (X11; Linux x86_64) HeadlessChrome/140.0 Safari/537.36', 200],
   ['Mozilla/5.0 (Macintosh) AppleWebKit/605.1.15 Version/18.0 Safari/605.1.15', 200],
-])('POST /api/register: the user agent %s gets %d', async (agent, status) => {
+])('POST /api/register: when the user agent is %s, %d', async (agent, status) => {
   const { web } = testPlatform()
   const response = await web.request('/api/register', json('POST', ADA, { 'user-agent': agent }))
   expect(response.status).toBe(status)
 })
 
-test('POST /api/register: BOT_DETECTION=off lets everybody in', async () => {
+test('POST /api/register: 200 for any user agent when BOT_DETECTION=off', async () => {
   const { web } = testPlatform({ environment: { BOT_DETECTION: 'off' } })
   const request = json('POST', { ...ADA, website: 'x' }, { 'user-agent': 'Googlebot' })
   expect((await web.request('/api/register', request)).status).toBe(200)
@@ -179,7 +185,7 @@ test('POST /api/register: 403 when sign-up is closed, and nothing is written', a
   expect(countRows(platform.db).users).toBe(0)
 })
 
-test('POST /api/register: 429 beyond the rate of one address with RateLimit headers, while other addresses go on', async () => {
+test('POST /api/register: 429 with RateLimit headers when one address exceeds its rate, 200 from another', async () => {
   const { api } = testPlatform({ environment: { RATE_LIMIT_REGISTER: '2' } })
   const ask = (address: string) => api('web', { address }).request('/api/register', json('POST', {}))
   expect((await ask('203.0.113.1')).headers.get('ratelimit-remaining')).toBe('1')
@@ -199,7 +205,7 @@ test.each<[Record<string, string>, object]>([
   [{ DEFAULT_PLAN: 'solo' }, { plan: 'solo', subscriptionStatus: 'active' }],
   [{ DEFAULT_PLAN: 'free' }, { plan: 'free', subscriptionStatus: 'inactive' }],
 ])(
-  'POST /api/register: at home with %j the first account administers, the second has %j',
+  'POST /api/register: 200 at home with %j for an administrator, and for a second account with %j',
   async (environment, second) => {
     const { api, platform } = testPlatform({ environment: { DEPLOYMENT_MODE: 'home', ...environment } })
     const web = api('web', { address: '127.0.0.1' })
@@ -212,7 +218,7 @@ test.each<[Record<string, string>, object]>([
   },
 )
 
-test('POST /api/register: at home the first account administers, the second gets 403', async () => {
+test('POST /api/register: 200 for the first account at home, which administers, 403 for the second', async () => {
   const { api } = testPlatform({ environment: { DEPLOYMENT_MODE: 'home' } })
   const web = api('web', { address: '127.0.0.1' })
   const statuses = []

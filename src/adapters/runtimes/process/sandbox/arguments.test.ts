@@ -30,7 +30,7 @@ test('toSandboxCommand mounts outer folders first, and makes the root read-only 
   )
 })
 
-test('toSandboxCommand creates a user namespace unless the agent has a user of its own', () => {
+test('toSandboxCommand creates a user namespace unless the agent has its own user', () => {
   const shared = toSandboxCommand(SANDBOX).join(' ')
   expect(shared).toContain('--unshare-user --disable-userns --cap-drop ALL')
   const own = toSandboxCommand({ ...SANDBOX, uid: 1_900_019_000 }).join(' ')
@@ -39,7 +39,7 @@ test('toSandboxCommand creates a user namespace unless the agent has a user of i
   expect(own).toContain('setpriv --reuid 1900019000 --regid 1900019000 --clear-groups --no-new-privs -- /bin/sh -c')
 })
 
-test('toSandboxCommand creates a network namespace for network none only, and passes the filter', () => {
+test('toSandboxCommand creates a network namespace when the network is none, and passes the filter', () => {
   expect(toSandboxCommand(SANDBOX)).not.toContain('--unshare-net')
   const closed = toSandboxCommand({ ...SANDBOX, network: 'none', filterFd: 3 })
   expect(closed).toContain('--unshare-net')
