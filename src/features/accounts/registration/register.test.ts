@@ -234,7 +234,7 @@ test('POST /api/register: 200 for the first account at home, which administers, 
   expect(statuses).toEqual([200, 403])
 })
 
-test('POST /api/register: in the cloud the first account is no admin; of 20 concurrent first accounts at home one is', async () => {
+test('POST /api/register: 200 in the cloud without administrator rights, at home with them for one of 20 concurrent accounts', async () => {
   const cloud = testPlatform()
   await cloud.web.request('/api/register', json('POST', ADA))
   expect(cloud.platform.db.select().from(users).all()).toMatchObject([{ isAdmin: false, plan: 'free' }])

@@ -25,7 +25,7 @@ async function newPlatform(environment: Record<string, string> = HOME) {
 }
 
 test.each(['home', 'cloud', 'link'])(
-  'POST /api/setup: 200 in mode %s creates the administrator from any address, and GET /api/setup changes',
+  'POST /api/setup: 200 in mode %s creates the administrator from any address, and GET /api/setup reports it',
   async (mode) => {
     const it = await newPlatform({ DEPLOYMENT_MODE: mode })
     expect(await it.isNeeded()).toBe(true)
@@ -41,7 +41,7 @@ test.each(['home', 'cloud', 'link'])(
   },
 )
 
-test('POST /api/setup: the token is kept as its hash alone, and the link leads to the page', async () => {
+test('the token of POST /api/setup is stored as a hash only, and the link has the URL of the page', async () => {
   const it = await newPlatform()
   expect(it.token).toMatch(/^\w{43}$/)
   expect(dumpTables(it.platform.db)).not.toContain(it.token)
@@ -51,7 +51,7 @@ test('POST /api/setup: the token is kept as its hash alone, and the link leads t
 test.each([
   ['unknown', 'unknown'],
   ['an older one', null],
-])('POST /api/setup: 403 for a token that is %s, and there is no account', async (_case, given) => {
+])('POST /api/setup: 403 when the token is %s, and no account is created', async (_case, given) => {
   const it = await newPlatform()
   const token = given ?? it.token
   await issueSetupLink(it.platform)
@@ -61,7 +61,7 @@ test.each([
   expect(it.listUsers()).toEqual([])
 })
 
-test('POST /api/setup: 403 after a day', async () => {
+test('POST /api/setup: 403 when the link is a day old', async () => {
   const it = await newPlatform()
   it.clock.advance(24 * 3_600_000)
   expect((await it.setUp({ token: it.token })).status).toBe(403)
@@ -76,7 +76,7 @@ test('POST /api/setup: 409 when any account exists, and no new link is created',
   expect(await issueSetupLink(it.platform)).toBeNull()
 })
 
-test('POST /api/setup: of many concurrent requests one creates the administrator', async () => {
+test('POST /api/setup: 200 once when requests are concurrent, 409 for the others', async () => {
   const it = await newPlatform()
   const responses = await Promise.all(
     ['a', 'b', 'c', 'd'].map((name) => it.setUp({ token: it.token, email: `${name}@example.com` })),
@@ -91,7 +91,7 @@ test.each([
   [{ password: 'password123' }, 'Password is too common'],
   [{ email: `0x${'a'.repeat(40)}@wallet.localhost` }, 'Invalid email format'],
   [{ token: '' }, 'This setup link is not complete'],
-])('POST /api/setup: 400 for %j, and the link still works', async (body, error) => {
+])('POST /api/setup: 400 when the body is %j, and the link stays valid', async (body, error) => {
   const it = await newPlatform()
   const response = await it.setUp({ token: it.token, ...body })
   expect(response.status).toBe(400)
@@ -99,7 +99,7 @@ test.each([
   expect((await it.setUp({ token: it.token })).status).toBe(200)
 })
 
-test('POST /api/setup: 429 with the rate of sign-ups', async () => {
+test('POST /api/setup: 429 when one address exceeds the rate of sign-ups', async () => {
   const it = await newPlatform({ ...HOME, RATE_LIMIT_REGISTER: '1' })
   expect((await it.setUp({ token: 'unknown' })).status).toBe(403)
   expect((await it.setUp({ token: it.token })).status).toBe(429)

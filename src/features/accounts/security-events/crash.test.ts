@@ -14,7 +14,7 @@ import { users } from '../users/tables.ts'
 const PEOPLE = 20
 const ROUNDS = roundsOf('EVENT_KILLS', 1)
 
-test('POST /api/security/risc: killed right after the 202s, every event is acted on once after the restart', async () => {
+test('POST /api/security/risc: 202 for every event, which is handled once after a restart when the process is killed', async () => {
   using issuer = await startEventIssuer()
   await using installation = await openInstallation({ environment: settingsFor(issuer) })
   const first = await installation.start()

@@ -78,7 +78,7 @@ function revoked(subject: unknown = { sub: SUBJECT }): Record<string, unknown> {
   return { events: { [`${RISC}sessions-revoked`]: { subject } } }
 }
 
-describe('what an event does', () => {
+describe('effects of events', () => {
   test.each([
     [
       'account-disabled, hijacking',
@@ -129,7 +129,7 @@ describe('what an event does', () => {
     expect(ada.audit()).toHaveLength(Object.keys(events).length)
   })
 
-  test('POST /api/security/risc: account-enabled opens external sign-in again', async () => {
+  test('POST /api/security/risc: 202 for account-enabled, which allows external sign-in again', async () => {
     const ada = await adaAtHome()
     await using _jobs = startJobs(ada.platform)
     const hijacked = { [`${RISC}account-disabled`]: { subject: { sub: SUBJECT }, reason: 'hijacking' } }
@@ -147,7 +147,7 @@ describe('what an event does', () => {
     ['tokens-revoked by subject', 'tokens-revoked', { sub: SUBJECT }],
     ['token-revoked by token', 'token-revoked', { subject_type: 'oauth_token', token: 'refresh-token' }],
     ['tokens-revoked by hash', 'tokens-revoked', { token: sha256('refresh-token') }],
-  ])('POST /api/security/risc: %s deletes the stored refresh token', async (_name, event, subject) => {
+  ])('POST /api/security/risc: 202 for %s, which deletes the stored refresh token', async (_name, event, subject) => {
     const ada = await adaAtHome()
     await using _jobs = startJobs(ada.platform)
     await ada.send(await issuer.sign({ events: { [`${OAUTH}${event}`]: { subject } } }))
@@ -161,7 +161,7 @@ describe('what an event does', () => {
     ['an unknown subject and e-mail', { sub: 'subject-of-bo', email: 'bo@example.com' }],
     ['an unknown token and e-mail', { token: 'token-of-bo', email: 'bo@example.com' }],
   ])(
-    'POST /api/security/risc: ends the sessions of an account that never linked the provider, by %s',
+    'POST /api/security/risc: 202 ends the sessions of an account that never linked the provider, by %s',
     async (_by, subject) => {
       const ada = await adaAtHome()
       const bo = await ada.signIn('bo@example.com')
@@ -178,7 +178,7 @@ describe('what an event does', () => {
     ['an unknown e-mail', { email: 'eve@example.com' }],
     ['an unknown subject', { sub: 'subject-of-bo' }],
     ['an e-mail at another issuer', { iss: 'https://evil.example', email: 'bo@example.com' }],
-  ])('POST /api/security/risc: ends no session for %s', async (_by, subject) => {
+  ])('POST /api/security/risc: 202 and no session ends for %s', async (_by, subject) => {
     const ada = await adaAtHome()
     const bo = await ada.signIn('bo@example.com')
     await using _jobs = startJobs(ada.platform)
@@ -188,7 +188,7 @@ describe('what an event does', () => {
     expect(ada.events()[0]?.outcome).toBe('sessions-revoked: nobody here')
   })
 
-  test('POST /api/security/risc: an issuer that ends its events’ name with a slash means the accounts without one', async () => {
+  test('POST /api/security/risc: 202 when the issuer of events ends with a slash and the one of accounts does not', async () => {
     const ada = await adaAtHome(issuer, { RISC_ISSUER: `${issuer.issuer}/` })
     await using _jobs = startJobs(ada.platform)
     const subject = { subject_type: 'iss-sub', iss: `${issuer.issuer}/`, sub: SUBJECT }
@@ -197,7 +197,7 @@ describe('what an event does', () => {
     expect(ada.sessionsLeft()).toBe(0)
   })
 
-  test('POST /api/security/risc: an event about Ada leaves all others signed in', async () => {
+  test('POST /api/security/risc: 202 and other users stay signed in when the event is about Ada', async () => {
     const ada = await adaAtHome()
     const bo = await ada.signIn('bo@example.com')
     await using _jobs = startJobs(ada.platform)
@@ -208,7 +208,7 @@ describe('what an event does', () => {
   })
 })
 
-describe('a token that holds', () => {
+describe('valid tokens', () => {
   test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
     ['aud as a list', { aud: ['other', 'stead-client'] }, {}],
     ['typ secevent+jwt', {}, { typ: 'secevent+jwt' }],
@@ -223,7 +223,7 @@ describe('a token that holds', () => {
   })
 
   test.each(['application/secevent+jwt', 'application/json', 'text/plain', 'application/x-www-form-urlencoded'])(
-    'POST /api/security/risc: 202 whatever the content type says: %s',
+    'POST /api/security/risc: 202 whatever the content type: %s',
     async (contentType) => {
       const ada = await adaAtHome()
       const response = await ada.send(await issuer.sign(revoked()), CURRENT, { 'content-type': contentType })
@@ -232,7 +232,7 @@ describe('a token that holds', () => {
   )
 })
 
-describe('a token that does not hold', () => {
+describe('invalid tokens', () => {
   const refusals: [string, (from: EventIssuer) => Promise<string> | string, err: string][] = [
     ['no token', () => 'hello', 'invalid_request'],
     ['two parts', () => 'a.b', 'invalid_request'],
@@ -306,8 +306,8 @@ describe('a token that does not hold', () => {
   })
 })
 
-describe('what is judged first', () => {
-  test('POST /api/security/risc: the issuer, then the audience, and only then are keys fetched', async () => {
+describe('order of the checks', () => {
+  test('POST /api/security/risc: 400 for issuer, then audience, before keys are fetched', async () => {
     using from = await startEventIssuer()
     const ada = await adaAtHome(from)
     const wrong = { ...revoked(), iss: 'https://evil.example', aud: 'other' }
@@ -321,7 +321,7 @@ describe('what is judged first', () => {
   })
 
   test.each([CURRENT, LEGACY])(
-    'POST %s: what cannot be stored is not acknowledged, so that it is sent again',
+    'POST %s: 500 when the event cannot be stored, so that the issuer sends it again',
     async (path) => {
       const ada = await adaAtHome()
       const token = await issuer.sign({ ...revoked(), sub: 'ada@example.com' })
@@ -346,7 +346,7 @@ describe('the issuer’s keys', () => {
     expect(own.keyFetches()).toBe(2)
   })
 
-  test('are fetched anew for an unknown kid, at most every 30 s', async () => {
+  test('are fetched again for an unknown kid, at most every 30 s', async () => {
     using own = await startEventIssuer()
     const ada = await adaAtHome(own)
     await ada.send(await own.sign(revoked()))
@@ -360,7 +360,7 @@ describe('the issuer’s keys', () => {
     expect(own.keyFetches()).toBe(2)
   })
 
-  test('that are cached go on while the issuer is down; without them it is 400 and nothing is stored', async () => {
+  test('are used from the cache while the issuer is unreachable; without a cache 400, and nothing is stored', async () => {
     using own = await startEventIssuer()
     const ada = await adaAtHome(own)
     own.answerWith(503)
@@ -376,7 +376,7 @@ describe('the issuer’s keys', () => {
     expect((await ada.send(await own.sign(revoked(), { kid: 'new' }))).status).toBe(400)
   })
 
-  test('are fetched once for callers that come together', async () => {
+  test('are fetched once for concurrent callers', async () => {
     using own = await startEventIssuer()
     const ada = await adaAtHome(own)
     const tokens = await Promise.all(Array.from({ length: 20 }, () => own.sign(revoked())))
@@ -386,7 +386,7 @@ describe('the issuer’s keys', () => {
   })
 })
 
-test('POST /api/security/risc: 500 times the same token at once: 202 each, one action', async () => {
+test('POST /api/security/risc: 202 for 500 concurrent copies of a token, which is handled once', async () => {
   const ada = await adaAtHome()
   await using _jobs = startJobs(ada.platform)
   const token = await issuer.sign(revoked())
@@ -401,7 +401,7 @@ test('POST /api/security/risc: 500 times the same token at once: 202 each, one a
   expect(await ada.platform.sessions.find(again)).not.toBeNull()
 })
 
-test('POST /api/security/risc: an event that was acknowledged before a restart is acted on after it', async () => {
+test('POST /api/security/risc: 202 for an event that is handled after a restart', async () => {
   const ada = await adaAtHome()
   expect((await ada.send(await issuer.sign(revoked()))).status).toBe(202)
   expect(ada.sessionsLeft()).toBe(2)
@@ -410,7 +410,7 @@ test('POST /api/security/risc: an event that was acknowledged before a restart i
   expect(ada.sessionsLeft()).toBe(0)
 })
 
-test('GET /api/security/risc: 200 names the six events, to anybody', async () => {
+test('GET /api/security/risc: 200 with the six events, without credentials', async () => {
   const { web } = testPlatform()
   expect(await (await web.request(CURRENT)).json()).toEqual({
     status: 'ok',
@@ -427,7 +427,7 @@ test('GET /api/security/risc: 200 names the six events, to anybody', async () =>
   })
 })
 
-describe('the legacy endpoint', () => {
+describe('the former route', () => {
   test.each([
     ['account-compromised', 0],
     ['account-disabled', 0],
@@ -435,7 +435,7 @@ describe('the legacy endpoint', () => {
     ['identifier-changed', 0],
     ['account-enabled', 2],
     ['verification', 2],
-  ])('POST /api/auth/idp-b/risc: 200 {received} for %s by e-mail in sub', async (event, left) => {
+  ])('POST /api/auth/idp-b/risc: 200 {received} for %s with an e-mail in sub', async (event, left) => {
     const ada = await adaAtHome()
     await using _jobs = startJobs(ada.platform)
     const events = { [`${RISC}${event}`]: { reason: 'hijacking' } }
@@ -451,7 +451,7 @@ describe('the legacy endpoint', () => {
     ['the subject of the event', revoked({ email: 'bo@example.com' })],
     ['an unknown claim `sub` and the subject', { ...revoked({ email: 'bo@example.com' }), sub: 'subject-of-bo' }],
   ])(
-    'POST /api/auth/idp-b/risc: ends the sessions of an account that never linked the provider, by e-mail in %s',
+    'POST /api/auth/idp-b/risc: 200 ends the sessions of an account that never linked the provider, by e-mail in %s',
     async (_where, claims) => {
       const ada = await adaAtHome()
       const bo = await ada.signIn('bo@example.com')
@@ -463,7 +463,7 @@ describe('the legacy endpoint', () => {
     },
   )
 
-  test('POST /api/auth/idp-b/risc: a token without jti is acted on once', async () => {
+  test('POST /api/auth/idp-b/risc: 200 for a token without jti, which is handled once', async () => {
     const ada = await adaAtHome()
     await using _jobs = startJobs(ada.platform)
     const token = await issuer.sign({ ...revoked(), sub: 'ada@example.com', jti: undefined })
@@ -472,7 +472,7 @@ describe('the legacy endpoint', () => {
     expect([ada.events().length, ada.sessionsLeft()]).toEqual([1, 0])
   })
 
-  test('POST /api/auth/idp-b/risc: 1,000 forged tokens end no session', async () => {
+  test('POST /api/auth/idp-b/risc: 400 for 1,000 forged tokens, and no session ends', async () => {
     const ada = await adaAtHome()
     await using _jobs = startJobs(ada.platform)
     const claims = { ...claimsOf(issuer), sub: 'ada@example.com' }

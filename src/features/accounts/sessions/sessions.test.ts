@@ -48,7 +48,7 @@ test('GET /api/auth/sessions: 200 with the sessions, latest first', async () => 
   expect((await list(phone))[0]?.current).toBe(true)
 })
 
-test('GET /api/auth/sessions: none that has ended, and none of others', async () => {
+test('GET /api/auth/sessions: 200 without ended sessions and those of others', async () => {
   const { login, list, signIn, clock } = await withAda()
   await login('203.0.113.1', 'Laptop')
   await signIn('eve@example.com')
@@ -56,7 +56,7 @@ test('GET /api/auth/sessions: none that has ended, and none of others', async ()
   expect(await list(await login('203.0.113.2', 'Phone'))).toMatchObject([{ userAgent: 'Phone' }])
 })
 
-test('DELETE /api/auth/sessions/:id: 200 ends that browser at once and leaves this one', async () => {
+test('DELETE /api/auth/sessions/:id: 200 ends that session at once, and the caller’s stays', async () => {
   const { login, list, end, isSignedIn } = await withAda()
   const [laptop, phone] = [await login('203.0.113.1', 'Laptop'), await login('203.0.113.2', 'Phone')]
   const other = (await list(laptop)).find(({ current }) => !current)
@@ -67,7 +67,7 @@ test('DELETE /api/auth/sessions/:id: 200 ends that browser at once and leaves th
   expect([await isSignedIn(laptop), await isSignedIn(phone)]).toEqual([true, false])
 })
 
-test('DELETE /api/auth/sessions/:id: ending this one clears its cookie', async () => {
+test('DELETE /api/auth/sessions/:id: 200 clears the cookie when the session is the caller’s', async () => {
   const { login, list, end, isSignedIn } = await withAda()
   const laptop = await login('203.0.113.1', 'Laptop')
   const response = await end(laptop, (await list(laptop))[0]?.id)
@@ -89,7 +89,7 @@ test('DELETE /api/auth/sessions/:id: 404 for a stranger, a missing id and an inv
   expect(countRows(platform.db).sessions).toBe(2)
 })
 
-test('DELETE /api/auth/sessions: 200 ends all the others of this account', async () => {
+test('DELETE /api/auth/sessions: 200 ends all other sessions of the account', async () => {
   const { login, end, isSignedIn, signIn } = await withAda()
   const eve = await signIn('eve@example.com')
   const others = await Promise.all(Array.from({ length: 20 }, (_, n) => login(`203.0.113.${n}`, 'Old')))
@@ -105,7 +105,7 @@ test.each([
   ['GET', '/api/auth/sessions'],
   ['DELETE', '/api/auth/sessions'],
   ['DELETE', '/api/auth/sessions/0123456789abcdef'],
-])('%s %s: 401 without a session, and an sk_ key is none here', async (method, path) => {
+])('%s %s: 401 without a session, also with an sk_ key', async (method, path) => {
   const { web, signIn, platform } = testPlatform()
   const { cookie } = await signIn()
   const { key } = await read(CreatedKey, web.request('/api/keys', json('POST', { name: 'laptop' }, cookie)))
@@ -115,7 +115,7 @@ test.each([
   expect(countRows(platform.db).sessions).toBe(1)
 })
 
-test('a session is seen at most every five minutes, after the request that shows it', async () => {
+test('the time of last use of a session is stored at most every five minutes, after the response', async () => {
   const { login, list, clock } = await withAda()
   const laptop = await login('203.0.113.1', 'Laptop')
   const lastSeen = async () => (await list(laptop))[0]?.lastSeen ?? ''
@@ -130,7 +130,7 @@ test('a session is seen at most every five minutes, after the request that shows
   expect(Date.parse(await lastSeen()) - Date.parse(first)).toBe(5 * MINUTE_MS)
 })
 
-test('a session that is over is null, and its row is gone', async () => {
+test('find returns null and deletes the row when a session has expired', async () => {
   const { login, isSignedIn, clock, platform } = await withAda()
   const laptop = await login('203.0.113.1', 'Laptop')
   clock.advance(MONTH_MS - 1000)
@@ -140,7 +140,7 @@ test('a session that is over is null, and its row is gone', async () => {
   expect(countRows(platform.db).sessions).toBe(0)
 })
 
-test('no column of the database is a cookie that signs in', async () => {
+test('no value in the database is a valid session cookie', async () => {
   const { login, platform, isSignedIn } = await withAda()
   await login('203.0.113.1', 'Laptop')
   const { sessions, users } = await import('../users/tables.ts')

@@ -11,7 +11,7 @@ import { getSettings } from './settings.ts'
 
 const MINUTE_MS = 60_000
 
-test('GET /api/settings: 200 for a session and for an sk_ key, with nothing secret in it', async () => {
+test('GET /api/settings: 200 with a session or an sk_ key, without secrets', async () => {
   const { web, signIn } = testPlatform()
   const { user, cookie } = await signIn('ada@example.com', 'solo')
   const { key } = await read(CreatedKey, web.request('/api/keys', json('POST', { name: 'laptop' }, cookie)))
@@ -64,7 +64,7 @@ test.each([
   [{ email: 'EVE@example.com' }, 409, 'Email already in use'],
   [{ name: 'x'.repeat(101) }, 400, 'Name must be at most 100 characters'],
   [{ name: {} }, 400, 'Name must be text'],
-])('POST /api/settings: %j gets %d, and neither name nor address changes', async (body, status, error) => {
+])('POST /api/settings: when the body is %j, %d, and name and address stay', async (body, status, error) => {
   const { web, signIn } = testPlatform()
   await signIn('eve@example.com')
   const { cookie } = await signIn('ada@example.com')
@@ -94,7 +94,7 @@ test.each([
   ['a name that is too long', { ['x'.repeat(65)]: true }],
   ['an empty name', { '': true }],
   ['too much', { email: 'x'.repeat(5000) }],
-])('PATCH /api/settings: 400 for notifications that are %s', async (_what, notifications) => {
+])('PATCH /api/settings: 400 when notifications are %s', async (_what, notifications) => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
   const response = await web.request('/api/settings', json('PATCH', { name: 'Changed', notifications }, cookie))
@@ -116,7 +116,7 @@ test('PATCH /api/settings: 200 with the time zone, which GET returns and other c
 })
 
 test.each(['Mars/Olympus', '+02:00', '', 'x'.repeat(65), 7, null])(
-  'PATCH /api/settings: 400 for the time zone %j, and nothing is changed',
+  'PATCH /api/settings: 400 when the time zone is %j, and nothing changes',
   async (timeZone) => {
     const { web, signIn } = testPlatform()
     const { cookie } = await signIn()
@@ -140,7 +140,7 @@ test('PATCH /api/settings: 400 when stored and sent entries together exceed the 
   expect((await patch('a')).status).toBe(200)
 })
 
-test.each(['POST', 'PATCH'] as const)('%s /api/settings: no field changes protected columns', async (method) => {
+test.each(['POST', 'PATCH'] as const)('%s /api/settings: 200 without a change of protected columns', async (method) => {
   const { web, signIn, platform } = testPlatform({ environment: { ADMIN_EMAILS: 'boss@example.com' } })
   const { user, cookie } = await signIn()
   const wanted: Record<keyof Omit<UserRow, 'email' | 'name' | 'notifications' | 'timeZone'>, unknown> &
@@ -173,7 +173,7 @@ test.each(['POST', 'PATCH'] as const)('%s /api/settings: no field changes protec
   expect(await session.json()).toMatchObject({ user: { id: user.id, isAdmin: false } })
 })
 
-test('POST /api/settings: another address takes the password, or a sign-in of the last 15 minutes; a key is neither', async () => {
+test('POST /api/settings: 200 for another address with the password or a sign-in of the last 15 minutes, 401 otherwise', async () => {
   const { web, clock, platform } = testPlatform()
   const ada = { email: 'ada@example.com', password: 'correct horse' }
   await web.request('/api/register', json('POST', ada))
@@ -196,7 +196,7 @@ test('POST /api/settings: another address takes the password, or a sign-in of th
   expect(await refused.json()).toEqual({ error: 'Current password is incorrect', code: 'FRESH_SESSION_REQUIRED' })
 })
 
-test('POST /api/settings: an account without a password needs a recent sign-in', async () => {
+test('POST /api/settings: 401 FRESH_SESSION_REQUIRED when an account without a password signed in long ago', async () => {
   const { web, clock, signIn } = testPlatform()
   const { cookie } = await signIn()
   clock.advance(15 * MINUTE_MS)
@@ -206,7 +206,7 @@ test('POST /api/settings: an account without a password needs a recent sign-in',
   expect(await response.json()).toEqual({ error: 'Sign in again to do this', code: 'FRESH_SESSION_REQUIRED' })
 })
 
-test('POST /api/settings: without mail a new address counts at once, and as not proved', async () => {
+test('POST /api/settings: 200 for a new address, unverified, when no mail server is set', async () => {
   const { web, signIn, platform, clock } = testPlatform()
   const { user, cookie } = await signIn()
   await write(platform.db, (tx) => tx.update(users).set({ emailVerifiedAt: clock.now() }).run())
@@ -214,7 +214,7 @@ test('POST /api/settings: without mail a new address counts at once, and as not 
   expect(changed).toMatchObject({ id: user.id, email: 'new@example.com', emailVerified: false, pendingEmail: null })
 })
 
-test('POST /api/settings: of 20 accounts that want one address at once exactly one gets it', async () => {
+test('POST /api/settings: 200 for one of 20 concurrent accounts that request one address, 409 for the others', async () => {
   const { web, signIn } = testPlatform()
   const people = await Promise.all(Array.from({ length: 20 }, (_, index) => signIn(`user${index}@example.com`)))
   const statuses = await Promise.all(
@@ -226,7 +226,7 @@ test('POST /api/settings: of 20 accounts that want one address at once exactly o
   expect(statuses.toSorted()).toEqual([200, ...Array.from({ length: 19 }, () => 409)])
 })
 
-test('GET /api/settings and POST /api/settings/password: 404 for an account that went while they were asked', async () => {
+test('GET /api/settings and POST /api/settings/password: 404 when the account is deleted during the request', async () => {
   const { platform } = testPlatform()
   expect(() => getSettings(platform, 'usr_gone')).toThrow(expect.objectContaining({ kind: 'not_found' }))
   const caller = { userId: 'usr_gone', sessionToken: undefined, address: null }

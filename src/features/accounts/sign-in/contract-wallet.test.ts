@@ -52,7 +52,7 @@ function wrap(factory: Address, factoryData: Hex, sign: (message: string) => Pro
   }
 }
 
-describe.skipIf(!hasAnvil)('D6: wallets that are contracts, on a real chain', () => {
+describe.skipIf(!hasAnvil)('POST /api/wallet-auth for contract wallets on a real chain', () => {
   let anvil: Anvil
   let wallet: Address
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe.skipIf(!hasAnvil)('D6: wallets that are contracts, on a real chain', ()
   })
   afterAll(() => anvil?.stop())
 
-  test('200 for a deployed wallet whose owner signed', async () => {
+  test('200 when the owner of a deployed wallet signed', async () => {
     const [status] = await signIn(anvil.rpcUrl, wallet, byOwner)
     expect(status).toBe(200)
   })
@@ -71,21 +71,21 @@ describe.skipIf(!hasAnvil)('D6: wallets that are contracts, on a real chain', ()
     ['the owner signed something else', () => byOwner('something else')],
     ['nobody signed', async () => '0x'],
     ['16 KB of nothing were sent', async () => `0x${'00'.repeat(16 * 1024)}`],
-  ])('401 for a deployed wallet when %s', async (_what, sign) => {
+  ])('401 when a wallet is deployed and %s', async (_what, sign) => {
     expect(await signIn(anvil.rpcUrl, wallet, sign)).toEqual(INVALID_SIGNATURE)
   })
 
-  test.each(Object.entries(REFUSING))('401 for a contract that %s', async (_what, code) => {
+  test.each(Object.entries(REFUSING))('401 when the contract %s', async (_what, code) => {
     expect(await signIn(anvil.rpcUrl, await anvil.deploy(code), byOwner)).toEqual(INVALID_SIGNATURE)
   })
 
-  test('401 for a contract that would write: it is asked without leave to', async () => {
+  test('401 when the contract writes, because it is called read-only', async () => {
     const writing = await anvil.deploy(WRITING)
     expect(await signIn(anvil.rpcUrl, writing, byOwner)).toEqual(INVALID_SIGNATURE)
     expect(BigInt((await anvil.storageAt(writing, '0x0')) ?? '0x0')).toBe(0n)
   })
 
-  test('200 for a wallet that is still to be deployed, and it is not deployed by that', async () => {
+  test('200 when the wallet is not deployed yet, which does not deploy it', async () => {
     const { address, factoryData } = counterfactual(OWNER.address, '0x01')
     const block = await anvil.blockNumber()
     expect((await signIn(anvil.rpcUrl, address, wrap(CREATE2_FACTORY, factoryData, byOwner)))[0]).toBe(200)
@@ -93,14 +93,14 @@ describe.skipIf(!hasAnvil)('D6: wallets that are contracts, on a real chain', ()
     expect(await anvil.blockNumber()).toBe(block)
   })
 
-  test('200 for the same signature after it was deployed, wrapped or not', async () => {
+  test('200 for the same signature when the wallet is deployed later, wrapped or not', async () => {
     const { address, factoryData } = counterfactual(OWNER.address, '0x02')
     await anvil.send(CREATE2_FACTORY, factoryData)
     expect((await signIn(anvil.rpcUrl, address, wrap(CREATE2_FACTORY, factoryData, byOwner)))[0]).toBe(200)
     expect((await signIn(anvil.rpcUrl, address, byOwner))[0]).toBe(200)
   })
 
-  test('401 for an undeployed wallet when another account signed', async () => {
+  test('401 when another account signed for a wallet that is not deployed', async () => {
     const { address, factoryData } = counterfactual(OWNER.address, '0x03')
     const sign = wrap(CREATE2_FACTORY, factoryData, byStranger)
     expect(await signIn(anvil.rpcUrl, address, sign)).toEqual(INVALID_SIGNATURE)
@@ -113,7 +113,7 @@ describe.skipIf(!hasAnvil)('D6: wallets that are contracts, on a real chain', ()
     expect(await signIn(anvil.rpcUrl, address, sign)).toEqual(INVALID_SIGNATURE)
   })
 
-  test('401 when the factory deploys nothing, and its state changes are discarded', async () => {
+  test('401 when the factory deploys nothing; its state changes are discarded', async () => {
     const factory = await anvil.deploy(WRITING_FACTORY)
     expect(await signIn(anvil.rpcUrl, OWNER.address, wrap(factory, '0x', byStranger))).toEqual(INVALID_SIGNATURE)
     expect(BigInt((await anvil.storageAt(factory, '0x0')) ?? '0x0')).toBe(0n)
@@ -128,19 +128,19 @@ describe.skipIf(!hasAnvil)('D6: wallets that are contracts, on a real chain', ()
     expect(await signIn(anvil.rpcUrl, address, broken)).toEqual(INVALID_SIGNATURE)
   })
 
-  test('401 for a plain account whose signature is another’s, or a precompile', async () => {
+  test('401 when the signature of a plain account is another account’s, or the address is a precompile', async () => {
     expect(await signIn(anvil.rpcUrl, OWNER.address, byStranger)).toEqual(INVALID_SIGNATURE)
     expect(await signIn(anvil.rpcUrl, '0x0000000000000000000000000000000000000004', byOwner)).toEqual(INVALID_SIGNATURE)
   })
 
-  test('500 when the RPC is for another chain: its word is not for ours', async () => {
+  test('500 when the RPC serves another chain', async () => {
     await using mainnet = await startAnvil(1)
     const there = await mainnet.deploy(ownedBy(OWNER.address))
     expect(await signIn(mainnet.rpcUrl, there, byOwner)).toEqual(AUTH_FAILED)
     expect((await signIn(mainnet.rpcUrl, OWNER.address, byOwner))[0]).toBe(200)
   })
 
-  test('500 when the chain is unreachable, but 200 for a plain account', async () => {
+  test('500 when the chain is unreachable, 200 for a plain account', async () => {
     await using chain = await startAnvil(BASE)
     const there = await chain.deploy(ownedBy(OWNER.address))
     await chain.stop()
@@ -182,12 +182,12 @@ test.each<[string, (id: unknown) => Response | Promise<Response>, unknown[]]>([
   ['reports a revert', error(3, 'execution reverted'), INVALID_SIGNATURE],
   ['reports a revert in other words', error(-32000, 'execution reverted: no'), INVALID_SIGNATURE],
   ['reports that the gas is used up', error(-32000, 'out of gas'), INVALID_SIGNATURE],
-])('D7: a wallet that is a contract, on an RPC that %s', async (_what, answer, expected) => {
+])('POST /api/wallet-auth: an error for a contract wallet when the RPC %s', async (_what, answer, expected) => {
   await using rpc = startRpc(answer)
   expect(await signIn(rpc.rpcUrl, STRANGER.address, byOwner)).toEqual(expected)
 })
 
-test('D7: an RPC that hangs is left after its time', async () => {
+test('verifySignature rejects after its timeout when the RPC does not answer', async () => {
   await using rpc = startRpc(() => new Promise(() => undefined))
   const chain = createChain({ rpcUrl: rpc.rpcUrl, chainId: BASE, timeoutMs: 100 })
   const message = 'hello'
@@ -195,14 +195,14 @@ test('D7: an RPC that hangs is left after its time', async () => {
   await expect(asked).rejects.toMatchObject({ kind: 'unavailable' })
 })
 
-test('without an RPC plain accounts are verified, and only contract wallets get an error', async () => {
+test('POST /api/wallet-auth: 200 for plain accounts and an error for contract wallets when no RPC is set', async () => {
   expect((await signIn(null, OWNER.address, byOwner))[0]).toBe(200)
   expect(await signIn(null, OWNER.address, byStranger)).toEqual(INVALID_SIGNATURE)
   const { address, factoryData } = counterfactual(OWNER.address, '0x06')
   expect(await signIn(null, address, wrap(CREATE2_FACTORY, factoryData, byOwner))).toEqual(AUTH_FAILED)
 })
 
-test('the RPC’s URL, which may hold a key, is in no error and no log', async () => {
+test('the URL of the RPC, which may contain a key, is in no error and no log', async () => {
   const { web, logLines, clock } = testPlatform({ environment: { BASE_RPC_URL: 'http://127.0.0.1:1/key-0123456789' } })
   const { nonce } = await read(NonceResponse, web.request('/api/auth/nonce'))
   const message = siweMessage({ address: OWNER.address, nonce, issuedAt: clock.now().toISOString() })

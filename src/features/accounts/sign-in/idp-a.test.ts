@@ -58,7 +58,7 @@ async function withProvider(environment: Record<string, string> = {}, address?: 
   }
 }
 
-test('GET /api/auth/idp-a: 302 to the provider with state, PKCE and our own callback', async () => {
+test('GET /api/auth/idp-a: 302 to the provider with state, PKCE and our callback', async () => {
   await using it = await withProvider({ APP_URL: 'https://stead.example' })
   const response = await it.web.request('/api/auth/idp-a', {
     headers: { host: 'evil.example', 'x-forwarded-host': 'evil.example' },
@@ -88,13 +88,16 @@ test('GET /api/auth/idp-a: 302 to the provider with state, PKCE and our own call
   expect(dumpTables(it.platform.db)).not.toContain(state)
 })
 
-test.each(['idp-a', 'idp-b'])('GET /api/auth/%s: 302 to /login when it is not configured', async (provider) => {
-  const { web } = testPlatform()
-  for (const path of [`/api/auth/${provider}`, `/api/auth/${provider}/callback?code=a&state=b`]) {
-    const response = await web.request(path)
-    expect([response.status, response.headers.get('location')]).toEqual([302, '/login?error=IdpNotConfigured'])
-  }
-})
+test.each(['idp-a', 'idp-b'])(
+  'GET /api/auth/%s: 302 to /login when the provider is not configured',
+  async (provider) => {
+    const { web } = testPlatform()
+    for (const path of [`/api/auth/${provider}`, `/api/auth/${provider}/callback?code=a&state=b`]) {
+      const response = await web.request(path)
+      expect([response.status, response.headers.get('location')]).toEqual([302, '/login?error=IdpNotConfigured'])
+    }
+  },
+)
 
 test('GET /api/auth/providers: 200 with the configured providers', async () => {
   const none = await testPlatform().web.request('/api/auth/providers')
@@ -121,7 +124,7 @@ test('GET /api/auth/providers: 200 with the configured providers', async () => {
   })
 })
 
-test('GET /api/auth/idp-a/callback: makes an account with the verified primary e-mail and signs it in', async () => {
+test('GET /api/auth/idp-a/callback: 302 and a new account with the verified primary e-mail', async () => {
   await using it = await withProvider(MAIL)
   const response = await it.signIn()
   expect([response.status, response.headers.get('location')]).toEqual([302, '/dashboard'])
@@ -138,7 +141,7 @@ test('GET /api/auth/idp-a/callback: makes an account with the verified primary e
   expect(it.platform.db.select().from(users).get()?.emailVerifiedAt).toEqual(it.clock.now())
 })
 
-test('GET /api/auth/idp-a/callback: the second time it is the same account, whatever its e-mail is by then', async () => {
+test('GET /api/auth/idp-a/callback: 302 and the same account when its e-mail has changed', async () => {
   await using it = await withProvider()
   await it.signIn()
   const first = await it.whoIs()
@@ -149,14 +152,14 @@ test('GET /api/auth/idp-a/callback: the second time it is the same account, what
   expect((await it.whoIs())?.id).not.toBe(bo)
 })
 
-test('GET /api/auth/idp-a/callback: links an account that proved the same e-mail', async () => {
+test('GET /api/auth/idp-a/callback: 302 and the existing account when it verified the same e-mail', async () => {
   await using it = await withProvider(MAIL)
   const id = await it.addAccount('ada@example.com', it.clock.now())
   await it.signIn()
   expect((await it.whoIs())?.id).toBe(id)
 })
 
-test('GET /api/auth/idp-a/callback: another subject with the same e-mail is another person', async () => {
+test('GET /api/auth/idp-a/callback: 302 to IdpAuthError when another subject has the same e-mail', async () => {
   await using it = await withProvider(MAIL)
   await it.signIn()
   it.github.signInAs({ ...ADA, id: 1816 })
@@ -165,7 +168,7 @@ test('GET /api/auth/idp-a/callback: another subject with the same e-mail is anot
   expect(await it.whoIs(stranger)).toBeNull()
 })
 
-test('GET /api/auth/idp-a/callback: the previous holder of the account loses password, session, keys and links', async () => {
+test('GET /api/auth/idp-a/callback: 302 and the previous holder of the unverified address loses password, session, keys and links', async () => {
   await using it = await withProvider({ ...MAIL, SIGN_UP: 'open' })
   const mallory = { email: 'ada@example.com', password: 'I was here first' }
   await it.web.request('/api/register', json('POST', mallory))
@@ -182,7 +185,7 @@ test('GET /api/auth/idp-a/callback: the previous holder of the account loses pas
   expect(it.platform.db.select().from(users).get()).toMatchObject({ passwordHash: null, twoFactorSecret: null })
 })
 
-test('GET /api/auth/idp-a/callback: without mail an account keeps its password, and its e-mail stays unproved', async () => {
+test('GET /api/auth/idp-a/callback: 302 and the account keeps password and unverified e-mail when no mail server is set', async () => {
   await using it = await withProvider()
   const ada = { email: 'ada@example.com', password: 'correct horse battery' }
   await it.web.request('/api/register', json('POST', ada))
@@ -191,14 +194,17 @@ test('GET /api/auth/idp-a/callback: without mail an account keeps its password, 
   expect(it.platform.db.select().from(users).all()).toMatchObject([{ emailVerifiedAt: null }])
 })
 
-test.each(['invite', 'closed'])('GET /api/auth/idp-a/callback: makes no account when sign-up is %s', async (mode) => {
-  await using it = await withProvider({ SIGN_UP: mode })
-  expect((await it.signIn()).headers.get('location')).toBe('/login?error=IdpAuthError')
-  expect(countRows(it.platform.db)).toMatchObject({ users: 0, identities: 0, sessions: 0 })
-})
+test.each(['invite', 'closed'])(
+  'GET /api/auth/idp-a/callback: 302 to IdpAuthError and no account when sign-up is %s',
+  async (mode) => {
+    await using it = await withProvider({ SIGN_UP: mode })
+    expect((await it.signIn()).headers.get('location')).toBe('/login?error=IdpAuthError')
+    expect(countRows(it.platform.db)).toMatchObject({ users: 0, identities: 0, sessions: 0 })
+  },
+)
 
 test.each(['disabledAt', 'externalSignInDisabledAt'] as const)(
-  'GET /api/auth/idp-a/callback: refuses an account with %s',
+  'GET /api/auth/idp-a/callback: 302 to IdpAuthError when the account has %s',
   async (column) => {
     await using it = await withProvider()
     await it.signIn()
@@ -221,7 +227,7 @@ test.each([
   ['none that is primary', [{ email: 'ada@example.com', primary: false, verified: true }]],
   ['none that is one', [{ email: 'ada', primary: true, verified: true }]],
   ['one that only looks like another', [{ email: KELVIN, primary: true, verified: true }]],
-])('GET /api/auth/idp-a/callback: IdpNoEmail with %s', async (_what, emails) => {
+])('GET /api/auth/idp-a/callback: 302 to IdpNoEmail when the provider returns %s', async (_what, emails) => {
   await using it = await withProvider()
   it.github.signInAs({ ...ADA, emails })
   expect((await it.signIn()).headers.get('location')).toBe('/login?error=IdpNoEmail')
@@ -240,7 +246,7 @@ const FAULTS: [fault: GithubFault, failure: string][] = [
   [{ at: '/user/emails', answer: 'html' }, 'IdpAuthError'],
   [{ at: '/user/emails', answer: { status: 404 } }, 'IdpNoEmail'],
 ]
-test.each(FAULTS)('GET /api/auth/idp-a/callback: %j → %s', async (fault, failure) => {
+test.each(FAULTS)('GET /api/auth/idp-a/callback: when the provider returns %j, 302 to %s', async (fault, failure) => {
   await using it = await withProvider()
   it.github.failWith(fault)
   expect((await it.signIn()).headers.get('location')).toBe(`/login?error=${failure}`)
@@ -250,29 +256,32 @@ test.each(FAULTS)('GET /api/auth/idp-a/callback: %j → %s', async (fault, failu
 test.each([
   ['/login/oauth/access_token', 'IdpTokenFailed'],
   ['/user', undefined],
-] as const)('a provider that hangs at %s is left after its time', async (at, code) => {
-  await using github = await startGithubDouble()
-  github.signInAs(ADA)
-  const { environment: env } = github
-  const idp = createIdpA(
-    {
-      clientId: env.IDP_A_CLIENT_ID,
-      clientSecret: env.IDP_A_CLIENT_SECRET,
-      authorizeUrl: env.IDP_A_AUTHORIZE_URL ?? '',
-      tokenUrl: env.IDP_A_TOKEN_URL ?? '',
-      apiUrl: env.IDP_A_API_URL ?? '',
-      timeoutMs: 2000,
-    },
-    { fetch },
-  )
-  const request = { redirectUri: 'http://localhost/back', state: 's', nonce: 'n', codeVerifier: 'v'.repeat(43) }
-  const back = await github.visit((await idp?.startUrl(request))?.href ?? '')
-  github.failWith({ at, answer: 'hang' })
-  const identified = idp?.identify({ ...request, code: back.searchParams.get('code') ?? '', search: back.search })
-  await expect(identified).rejects.toMatchObject({ kind: 'upstream_failed', extra: code ? { code } : {} })
-})
+] as const)(
+  'identify of identity provider A rejects after its timeout when the provider does not answer at %s',
+  async (at, code) => {
+    await using github = await startGithubDouble()
+    github.signInAs(ADA)
+    const { environment: env } = github
+    const idp = createIdpA(
+      {
+        clientId: env.IDP_A_CLIENT_ID,
+        clientSecret: env.IDP_A_CLIENT_SECRET,
+        authorizeUrl: env.IDP_A_AUTHORIZE_URL ?? '',
+        tokenUrl: env.IDP_A_TOKEN_URL ?? '',
+        apiUrl: env.IDP_A_API_URL ?? '',
+        timeoutMs: 2000,
+      },
+      { fetch },
+    )
+    const request = { redirectUri: 'http://localhost/back', state: 's', nonce: 'n', codeVerifier: 'v'.repeat(43) }
+    const back = await github.visit((await idp?.startUrl(request))?.href ?? '')
+    github.failWith({ at, answer: 'hang' })
+    const identified = idp?.identify({ ...request, code: back.searchParams.get('code') ?? '', search: back.search })
+    await expect(identified).rejects.toMatchObject({ kind: 'upstream_failed', extra: code ? { code } : {} })
+  },
+)
 
-test('GET /api/auth/idp-a/callback: a mismatched callback is refused and signs no one in', async () => {
+test('GET /api/auth/idp-a/callback: 302 with an error when state or code do not match, and no session', async () => {
   await using it = await withProvider()
   const back = await it.github.visit(await it.browser.follow('/api/auth/idp-a'))
   const at = (change: Record<string, string | null>) => {
@@ -297,7 +306,7 @@ test('GET /api/auth/idp-a/callback: a mismatched callback is refused and signs n
   expect(countRows(it.platform.db)).toMatchObject({ users: 0, sessions: 0, sign_in_attempts: 0 })
 })
 
-test('GET /api/auth/idp-a/callback: an attempt ends after ten minutes, works once, and only at its own provider', async () => {
+test('GET /api/auth/idp-a/callback: 302 to IdpAuthError when the attempt is ten minutes old, used, or of another provider', async () => {
   await using it = await withProvider({
     IDP_B_CLIENT_ID: 'b',
     IDP_B_CLIENT_SECRET: 'b',
@@ -323,7 +332,7 @@ test('GET /api/auth/idp-a/callback: an attempt ends after ten minutes, works onc
   expect(await it.browser.follow(`${good.pathname}${good.search}`)).toBe('/login?error=IdpAuthError')
 })
 
-test('GET /api/auth/idp-a/callback: 50 at once with the same code make one account, one link, one session', async () => {
+test('GET /api/auth/idp-a/callback: 302 and one account, link and session when 50 requests send one code', async () => {
   await using it = await withProvider()
   const back = await it.github.visit(await it.browser.follow('/api/auth/idp-a'))
   const headers = { cookie: `service-sign-in=${it.browser.cookies.get('service-sign-in')}` }
@@ -335,7 +344,7 @@ test('GET /api/auth/idp-a/callback: 50 at once with the same code make one accou
   expect(countRows(it.platform.db)).toMatchObject({ users: 1, identities: 1, sessions: 1 })
 })
 
-test('20 browsers of one person at once make one account and one link', async () => {
+test('GET /api/auth/idp-a/callback: 302 and one account and link when one person signs in with 20 browsers', async () => {
   await using it = await withProvider()
   const answers = await Promise.all(Array.from({ length: 20 }, () => it.signIn(openBrowser(it.web))))
   expect(new Set(answers.map((answer) => answer.headers.get('location')))).toEqual(new Set(['/dashboard']))
@@ -353,7 +362,7 @@ test('GET /api/auth/idp-a: 403 SETUP_REQUIRED at home from another machine while
   expect((await it.web.request('/api/auth/idp-a')).status).toBe(302)
 })
 
-test('the first account at home administers, also when it comes from a provider', async () => {
+test('GET /api/auth/idp-a/callback: 302 and administrator rights for the first account at home', async () => {
   await using it = await withProvider({ DEPLOYMENT_MODE: 'home' }, '127.0.0.1')
   await it.signIn()
   expect(await it.whoIs()).toMatchObject({ isAdmin: true })

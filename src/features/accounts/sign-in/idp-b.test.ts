@@ -53,7 +53,7 @@ test('GET /api/auth/idp-b: 302 to the discovered provider with state, nonce, PKC
   })
 })
 
-test('GET /api/auth/idp-b: 302 to /login when the provider cannot be found, and again when it can', async () => {
+test('GET /api/auth/idp-b: 302 to /login when the provider is unreachable, and to the provider when it is back', async () => {
   await using it = await withProvider()
   it.oidc.failWith({ at: '/.well-known/openid-configuration', answer: 'status 500' })
   expect(await it.browser.follow('/api/auth/idp-b')).toBe('/login?error=IdpAuthError')
@@ -61,7 +61,7 @@ test('GET /api/auth/idp-b: 302 to /login when the provider cannot be found, and 
   expect(await it.signIn()).toBe('/dashboard')
 })
 
-test('GET /api/auth/idp-b/callback: makes an account, keeps the refresh token sealed, and signs in', async () => {
+test('GET /api/auth/idp-b/callback: 302 and a new account, whose refresh token is stored encrypted', async () => {
   await using it = await withProvider({ SMTP_URL: 'smtp://127.0.0.1:1' })
   expect(await it.signIn()).toBe('/dashboard')
   expect(await it.whoIs()).toMatchObject({ name: 'Ada Lovelace', email: 'ada@example.com' })
@@ -77,7 +77,7 @@ test('GET /api/auth/idp-b/callback: makes an account, keeps the refresh token se
   expect(it.logLines.join('\n')).not.toContain(token)
 })
 
-test('GET /api/auth/idp-b/callback: the second time it is the same account', async () => {
+test('GET /api/auth/idp-b/callback: 302 and the same account the second time', async () => {
   await using it = await withProvider()
   await it.signIn()
   const first = await it.whoIs()
@@ -94,14 +94,14 @@ test.each([
   ['an unverified e-mail', { ...ADA, email_verified: false }],
   ['an e-mail of which nothing is said', { sub: ADA.sub, email: ADA.email }],
   ['an e-mail that is verified in words', { ...ADA, email_verified: 'maybe' }],
-])('GET /api/auth/idp-b/callback: IdpNoEmail with %s', async (_what, person) => {
+])('GET /api/auth/idp-b/callback: 302 to IdpNoEmail when the provider returns %s', async (_what, person) => {
   await using it = await withProvider()
   it.oidc.signInAs(person)
   expect(await it.signIn()).toBe('/login?error=IdpNoEmail')
   expect(countRows(it.platform.db)).toMatchObject({ users: 0, identities: 0, sessions: 0 })
 })
 
-test('GET /api/auth/idp-b/callback: an unverified e-mail does not open the account that has it', async () => {
+test('GET /api/auth/idp-b/callback: 302 to IdpNoEmail when the e-mail is unverified and of another account', async () => {
   await using it = await withProvider()
   await it.signIn()
   it.oidc.signInAs({ sub: 'mallory', email: ADA.email, email_verified: false })
@@ -129,12 +129,15 @@ const FAULTS: [what: string, fault: OidcFault, failure: string][] = [
   ['an ID token with a foreign signature', { idToken: (claims) => claims, key: 'foreign' }, 'IdpTokenFailed'],
   ['keys that cannot be fetched', { at: '/jwks', answer: 'status 500' }, 'IdpTokenFailed'],
 ]
-test.each(FAULTS)('GET /api/auth/idp-b/callback: refuses %s', async (_what, fault, failure) => {
-  await using it = await withProvider()
-  it.oidc.failWith(fault)
-  expect(await it.signIn()).toBe(`/login?error=${failure}`)
-  expect(countRows(it.platform.db)).toMatchObject({ users: 0, identities: 0, sessions: 0 })
-})
+test.each(FAULTS)(
+  'GET /api/auth/idp-b/callback: 302 with an error when the provider returns %s',
+  async (_what, fault, failure) => {
+    await using it = await withProvider()
+    it.oidc.failWith(fault)
+    expect(await it.signIn()).toBe(`/login?error=${failure}`)
+    expect(countRows(it.platform.db)).toMatchObject({ users: 0, identities: 0, sessions: 0 })
+  },
+)
 
 test.each([
   ['another state', (back: URL) => back.searchParams.set('state', 'x'.repeat(43)), 'IdpAuthError'],
@@ -145,13 +148,13 @@ test.each([
   ['two codes', (back: URL) => back.searchParams.append('code', 'made-up'), 'IdpTokenFailed'],
   ['no code', (back: URL) => back.searchParams.delete('code'), 'IdpAuthFailed'],
   ['an error', (back: URL) => back.searchParams.set('error', 'access_denied'), 'IdpAuthFailed'],
-])('GET /api/auth/idp-b/callback: refuses a callback with %s', async (_what, change, failure) => {
+])('GET /api/auth/idp-b/callback: 302 with an error when the callback has %s', async (_what, change, failure) => {
   await using it = await withProvider()
   expect(await it.signIn(it.browser, change)).toBe(`/login?error=${failure}`)
   expect(countRows(it.platform.db)).toMatchObject({ users: 0, sessions: 0 })
 })
 
-test('GET /api/auth/idp-b/callback: a code begun in another browser is refused, also with its own state', async () => {
+test('GET /api/auth/idp-b/callback: 302 with an error when the code comes from another browser, also with its own state', async () => {
   await using it = await withProvider()
   const [ada, mallory] = [it.browser, openBrowser(it.web)]
   const adaBack = await it.oidc.visit(await ada.follow('/api/auth/idp-b'))
@@ -169,24 +172,27 @@ test.each([
   ['/token', { code: 'IdpTokenFailed' }],
   ['/me', {}],
   ['/.well-known/openid-configuration', {}],
-] as const)('a provider that hangs at %s is left after its time', async (at, extra) => {
-  await using oidc = await startOidcProvider(CALLBACK)
-  oidc.signInAs(ADA)
-  const createIdentities = () =>
-    createIdpB(
-      { clientId: oidc.clientId, clientSecret: oidc.clientSecret, issuer: oidc.issuer, timeoutMs: 2000 },
-      { fetch },
-    )
-  const request = { redirectUri: CALLBACK, state: 's', nonce: 'n', codeVerifier: 'v'.repeat(43) }
-  const warm = createIdentities()
-  const back = await oidc.visit((await warm?.startUrl(request))?.href ?? '')
-  oidc.failWith({ at, answer: 'hang' })
-  const idp = at === '/.well-known/openid-configuration' ? createIdentities() : warm
-  const identified = idp?.identify({ ...request, code: back.searchParams.get('code') ?? '', search: back.search })
-  await expect(identified).rejects.toMatchObject({ kind: 'upstream_failed', extra })
-})
+] as const)(
+  'identify of identity provider B rejects after its timeout when the provider does not answer at %s',
+  async (at, extra) => {
+    await using oidc = await startOidcProvider(CALLBACK)
+    oidc.signInAs(ADA)
+    const createIdentities = () =>
+      createIdpB(
+        { clientId: oidc.clientId, clientSecret: oidc.clientSecret, issuer: oidc.issuer, timeoutMs: 2000 },
+        { fetch },
+      )
+    const request = { redirectUri: CALLBACK, state: 's', nonce: 'n', codeVerifier: 'v'.repeat(43) }
+    const warm = createIdentities()
+    const back = await oidc.visit((await warm?.startUrl(request))?.href ?? '')
+    oidc.failWith({ at, answer: 'hang' })
+    const idp = at === '/.well-known/openid-configuration' ? createIdentities() : warm
+    const identified = idp?.identify({ ...request, code: back.searchParams.get('code') ?? '', search: back.search })
+    await expect(identified).rejects.toMatchObject({ kind: 'upstream_failed', extra })
+  },
+)
 
-test('a provider that does not list offline_access is asked in Google’s way', async () => {
+test('startUrl of identity provider B has access_type=offline when the provider does not list offline_access', async () => {
   const metadata = {
     issuer: 'https://idp.example',
     authorization_endpoint: 'https://idp.example/auth',

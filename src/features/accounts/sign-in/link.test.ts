@@ -88,7 +88,7 @@ const step = oneof(
   }),
 )
 
-test('10,000 histories of sign-ups, addresses and providers: no person enters an account that another proved or uses', async () => {
+test('decideLink gives no one an account that another person verified or uses, in 10,000 random histories', async () => {
   let takeOvers = 0
   await assert(
     property(array(step, { maxLength: 12 }), boolean(), (steps, isSignUpOpen) => {

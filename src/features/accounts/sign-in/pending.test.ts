@@ -54,7 +54,7 @@ async function outcome(response: Response) {
   return [response.status, await response.json()]
 }
 
-test('POST /api/wallet-auth: 401 for an account with two factors, which waits for its code and then is 200', async () => {
+test('POST /api/wallet-auth: 401 when the account has two factors, 200 with the code', async () => {
   const it = await withTwoFactor()
   await it.turnOn()
   expect(await it.signIn()).toEqual(REQUIRED)
@@ -69,7 +69,7 @@ test('POST /api/wallet-auth: 401 for an account with two factors, which waits fo
   expect((await it.whoIs())?.name).toStartWith('Wallet:')
 })
 
-test('the waiting cookie is HttpOnly for five minutes, and the database cannot make one', async () => {
+test('the cookie of a sign-in that awaits its code is HttpOnly for five minutes, and cannot be made from the database', async () => {
   const it = await withTwoFactor({ APP_URL: 'http://localhost:3000' })
   await it.turnOn()
   await it.signIn()
@@ -84,7 +84,7 @@ test('the waiting cookie is HttpOnly for five minutes, and the database cannot m
   expect(countRows(it.platform.db)).toMatchObject({ wallet_nonces: 0, sign_in_attempts: 0 })
 })
 
-test('POST /api/auth/two-factor: a wrong code leaves the sign-in waiting, a right one ends the wait', async () => {
+test('POST /api/auth/two-factor: 401 when the code is wrong, after which the right one is accepted', async () => {
   const it = await withTwoFactor()
   await it.turnOn()
   await it.signIn()
@@ -99,7 +99,7 @@ test('POST /api/auth/two-factor: a wrong code leaves the sign-in waiting, a righ
   expect(await it.bring(it.codeNow(), again)).toEqual(EXPIRED)
 })
 
-test('POST /api/auth/two-factor: a recovery code works once', async () => {
+test('POST /api/auth/two-factor: 200 with a recovery code, 401 when it is used again', async () => {
   const it = await withTwoFactor()
   const [code = ''] = await it.turnOn()
   await it.signIn()
@@ -109,13 +109,13 @@ test('POST /api/auth/two-factor: a recovery code works once', async () => {
   expect(await it.bring(code, again)).toEqual(INVALID)
 })
 
-test('POST /api/auth/two-factor: 401 without a sign-in that waits', async () => {
+test('POST /api/auth/two-factor: 401 when no sign-in awaits a code', async () => {
   const it = await withTwoFactor()
   await it.turnOn()
   expect(await it.bring(it.codeNow())).toEqual(EXPIRED)
 })
 
-test('POST /api/auth/two-factor: 429 after ten wrong codes, however many sign-ins they are spread over', async () => {
+test('POST /api/auth/two-factor: 429 after ten wrong codes over any number of sign-ins', async () => {
   const it = await withTwoFactor()
   await it.turnOn()
   for (let wrong = 0; wrong < 10; wrong++) {
@@ -127,7 +127,7 @@ test('POST /api/auth/two-factor: 429 after ten wrong codes, however many sign-in
   expect((await it.bring(it.codeNow()))[0]).toBe(429)
 })
 
-test('POST /api/auth/two-factor: nine at once with one code are one session', async () => {
+test('POST /api/auth/two-factor: 200 for one of nine concurrent requests with one code', async () => {
   const it = await withTwoFactor()
   await it.turnOn()
   await it.signIn()
@@ -141,7 +141,7 @@ test('POST /api/auth/two-factor: nine at once with one code are one session', as
   expect(countRows(it.platform.db).sessions).toBe(before + 1)
 })
 
-test('POST /api/auth/two-factor: 401 for an account that was disabled in the meantime', async () => {
+test('POST /api/auth/two-factor: 401 when the account was disabled in the meantime', async () => {
   const it = await withTwoFactor()
   await it.turnOn()
   await it.signIn()
@@ -149,7 +149,7 @@ test('POST /api/auth/two-factor: 401 for an account that was disabled in the mea
   expect(await it.bring(it.codeNow())).toEqual(EXPIRED)
 })
 
-test('GET /api/auth/idp-a/callback: 302 to the second step for an account with two factors', async () => {
+test('GET /api/auth/idp-a/callback: 302 to the second step when the account has two factors', async () => {
   await using github = await startGithubDouble()
   github.signInAs(PERSON)
   const it = await withTwoFactor(github.environment)

@@ -51,7 +51,7 @@ async function withTwoProviders() {
   }
 }
 
-test('a second provider with the address that the first one proved opens the same account', async () => {
+test('GET /api/auth/idp-b/callback: 302 and the same account when another provider verified the address', async () => {
   await using it = await withTwoProviders()
   await it.register()
   const first = await it.comeFrom('idp-a')
@@ -60,7 +60,7 @@ test('a second provider with the address that the first one proved opens the sam
   expect(it.platform.db.select().from(identities).all()).toHaveLength(2)
 })
 
-test('a provider that proved another address proves nothing of the account’s', async () => {
+test('GET /api/auth/idp-b/callback: 302 to IdpAuthError when the other provider verified another address', async () => {
   await using it = await withTwoProviders()
   await it.register()
   await it.comeFrom('idp-a')

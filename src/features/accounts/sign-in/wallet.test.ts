@@ -42,7 +42,7 @@ async function errorOf(response: Response) {
   return [response.status, await response.json()]
 }
 
-test('GET and POST /api/auth/nonce: a new nonce of at least 96 bits each time', async () => {
+test('GET and POST /api/auth/nonce: 200 with a new nonce of at least 96 bits each time', async () => {
   const { web } = withWallet()
   const answers = [await web.request('/api/auth/nonce'), await web.request('/api/auth/nonce', { method: 'POST' })]
   const nonces = await Promise.all(answers.map((answer) => read(NonceResponse, answer)))
@@ -50,12 +50,12 @@ test('GET and POST /api/auth/nonce: a new nonce of at least 96 bits each time', 
   expect(new Set(nonces.map(({ nonce }) => nonce)).size).toBe(2)
 })
 
-test('GET /api/auth/nonce: 429 when there are too many', async () => {
+test('GET /api/auth/nonce: 429 when too many nonces are open', async () => {
   const { web } = withWallet({ RATE_LIMIT_LOGIN: '2' })
   for (const status of [200, 200, 429]) expect((await web.request('/api/auth/nonce')).status).toBe(status)
 })
 
-test('POST /api/wallet-auth: 200 makes an account, without an RPC, and signs it in', async () => {
+test('POST /api/wallet-auth: 200 with a new account and a session, without an RPC', async () => {
   const it = withWallet()
   const response = await it.signIn()
   expect(response.status).toBe(200)
@@ -65,7 +65,7 @@ test('POST /api/wallet-auth: 200 makes an account, without an RPC, and signs it 
   expect(it.platform.db.select().from(users).get()).toMatchObject({ passwordHash: null, emailVerifiedAt: null })
 })
 
-test('POST /api/wallet-auth: the cookie lasts 30 days, and no script can read it', async () => {
+test('POST /api/wallet-auth: 200 with a cookie of 30 days that scripts cannot read', async () => {
   const it = withWallet()
   const [cookie = ''] = (await it.signIn()).headers.getSetCookie()
   expect(cookie.split('; ').sort()).toEqual([
@@ -77,7 +77,7 @@ test('POST /api/wallet-auth: the cookie lasts 30 days, and no script can read it
   ])
 })
 
-test('POST /api/wallet-auth: the second time it is the same account, also after it took another e-mail', async () => {
+test('POST /api/wallet-auth: 200 and the same account, also when its e-mail has changed', async () => {
   const it = withWallet()
   await it.signIn()
   const first = await it.whoIs()
@@ -87,7 +87,7 @@ test('POST /api/wallet-auth: the second time it is the same account, also after 
   expect(countRows(it.platform.db)).toMatchObject({ users: 1, sign_in_wallets: 1 })
 })
 
-test('POST /api/wallet-auth: an account that a wallet made on another chain is linked', async () => {
+test('POST /api/wallet-auth: 200 and the same account when the wallet created it on another chain', async () => {
   const it = withWallet()
   const { id } = await write(it.platform.db, (tx) =>
     insertUser(tx, { email: WALLET_EMAIL, name: 'Ada', passwordHash: null }, { now: it.clock.now(), plan: null }),
@@ -96,7 +96,7 @@ test('POST /api/wallet-auth: an account that a wallet made on another chain is l
   expect((await it.whoIs())?.id).toBe(id)
 })
 
-test('POST /api/wallet-auth: a password set for the wallet’s e-mail ends, with its session and keys', async () => {
+test('POST /api/wallet-auth: 200 and a password set for the wallet’s e-mail ends, with its session and keys', async () => {
   const it = withWallet()
   const { id } = await write(it.platform.db, (tx) =>
     insertUser(tx, { email: WALLET_EMAIL, name: 'Mallory', passwordHash: 'hash' }, { now: it.clock.now(), plan: null }),
@@ -109,7 +109,7 @@ test('POST /api/wallet-auth: a password set for the wallet’s e-mail ends, with
   expect(it.platform.db.select().from(users).get()?.passwordHash).toBeNull()
 })
 
-test('POST /api/register: 400 for the e-mail of a wallet', async () => {
+test('POST /api/register: 400 when the e-mail is one of a wallet', async () => {
   const { web } = withWallet()
   const response = await web.request(
     '/api/register',
@@ -125,12 +125,12 @@ test.each([
   [{ message: 'm', signature: '0x' }],
   [{ address: '', message: 'm', signature: '0x' }],
   [{ address: 1, message: [], signature: {} }],
-])('POST /api/wallet-auth: 400 for %j', async (body) => {
+])('POST /api/wallet-auth: 400 when the body is %j', async (body) => {
   const { post } = withWallet()
   expect(await errorOf(await post(body))).toEqual([400, { error: 'Missing: address, message, signature' }])
 })
 
-test('POST /api/wallet-auth: 400 for a message without a nonce, and for one that is too long', async () => {
+test('POST /api/wallet-auth: 400 when the message has no nonce or is too long', async () => {
   const { post } = withWallet()
   const body = { address: ADA.address, signature: '0x00' }
   expect(await errorOf(await post({ ...body, message: 'Sign in' }))).toEqual([
@@ -143,7 +143,7 @@ test('POST /api/wallet-auth: 400 for a message without a nonce, and for one that
 const INVALID_NONCE = [401, { error: 'Invalid or expired nonce' }]
 const INVALID_SIGNATURE = [401, { error: 'Invalid signature' }]
 
-test('D1: a nonce that was made up, is old, or was used opens nothing', async () => {
+test('POST /api/wallet-auth: 401 when the nonce is invented, expired or used', async () => {
   const it = withWallet()
   expect(await errorOf(await it.signIn({ nonce: 'madeUpByTheCaller1234' }))).toEqual(INVALID_NONCE)
 
@@ -156,14 +156,14 @@ test('D1: a nonce that was made up, is old, or was used opens nothing', async ()
   expect(await errorOf(await it.signIn({ nonce: old }))).toEqual(INVALID_NONCE)
 })
 
-test('D1: a nonce is spent by a failed sign-in as well', async () => {
+test('POST /api/wallet-auth: 401 when the nonce was used by a failed sign-in', async () => {
   const it = withWallet()
   const nonce = await it.nonce()
   expect(await errorOf(await it.signIn({ nonce }, BO))).toEqual(INVALID_SIGNATURE)
   expect(await errorOf(await it.signIn({ nonce }))).toEqual(INVALID_NONCE)
 })
 
-test('D1: of 200 at once with the same nonce one wins', async () => {
+test('POST /api/wallet-auth: 200 for one of 200 concurrent requests with one nonce', async () => {
   const it = withWallet()
   const text = await it.message()
   const body = { address: ADA.address, message: text, signature: await ADA.signMessage({ message: text }) }
@@ -174,7 +174,7 @@ test('D1: of 200 at once with the same nonce one wins', async () => {
   expect(countRows(it.platform.db)).toMatchObject({ users: 1, sessions: 1, wallet_nonces: 0 })
 })
 
-test('20 sign-ins of one new wallet at once make one account', async () => {
+test('POST /api/wallet-auth: 200 and one account when a new wallet signs in 20 times at once', async () => {
   const it = withWallet()
   const answers = await Promise.all(Array.from({ length: 20 }, () => it.signIn()))
   expect(answers.map((answer) => answer.status)).toEqual(Array(20).fill(200))
@@ -212,7 +212,7 @@ test.each<[string, Change]>([
   ['D4: not before a time that is none', { more: ['Not Before: soon'] }],
   ['version 2', { version: 2 }],
   ['a line too many', { more: ['Admin: true'] }],
-])('POST /api/wallet-auth: 401 for %s', async (_what, change) => {
+])('POST /api/wallet-auth: 401 when given %s', async (_what, change) => {
   const it = withWallet()
   expect(await errorOf(await it.signIn(change))).toEqual(INVALID_SIGNATURE)
   expect(countRows(it.platform.db)).toMatchObject({ users: 0, sessions: 0, wallet_nonces: 0 })
@@ -229,18 +229,18 @@ test.each<[string, Change]>([
   ['with our scheme', { domain: 'http://localhost:3000' }],
   ['for our origin', { uri: 'http://localhost:3000' }],
   ['with the address in lower case', { address: ADA.address.toLowerCase() }],
-])('POST /api/wallet-auth: 200 for a message %s', async (_what, change) => {
+])('POST /api/wallet-auth: 200 when the message %s', async (_what, change) => {
   expect((await withWallet().signIn(change)).status).toBe(200)
 })
 
-test('POST /api/wallet-auth: 401 for a text that is no message of EIP-4361', async () => {
+test('POST /api/wallet-auth: 401 when the text is no message of EIP-4361', async () => {
   const it = withWallet()
   const message = `Sign in to Stead\nWallet: ${ADA.address}\nNonce: ${await it.nonce()}\nTime: ${minutes(0)}`
   const signature = await ADA.signMessage({ message })
   expect(await errorOf(await it.post({ address: ADA.address, message, signature }))).toEqual(INVALID_SIGNATURE)
 })
 
-test('D5: address, message and signer must be one', async () => {
+test('POST /api/wallet-auth: 401 when address, message and signer differ', async () => {
   const it = withWallet()
   const sign = async (address: string, message: string, by: typeof ADA) =>
     errorOf(await it.post({ address, message, signature: await by.signMessage({ message }) }))
@@ -253,7 +253,7 @@ test('D5: address, message and signer must be one', async () => {
   expect((await sign(ADA.address.toLowerCase(), await it.message(), ADA))[0]).toBe(200)
 })
 
-test('D5: a signature of another message opens nothing', async () => {
+test('POST /api/wallet-auth: 401 when the signature is of another message', async () => {
   const it = withWallet()
   const signature = await ADA.signMessage({ message: await it.message() })
   const body = { address: ADA.address, message: await it.message(), signature }
@@ -276,7 +276,7 @@ test.each<[string, (signature: Hex) => string]>([
   ['no 0x', (signature) => signature.slice(2)],
   ['17 KB', () => `0x${'ab'.repeat(17 * 1024)}`],
   ['900 KB', () => `0x${'ab'.repeat(450 * 1024)}`],
-])('D8: 401 for a signature of %s, at once', async (_what, change) => {
+])('POST /api/wallet-auth: 401 at once when the signature is %s', async (_what, change) => {
   const it = withWallet()
   await it.signIn()
   it.browser.cookies.clear()
@@ -287,7 +287,7 @@ test.each<[string, (signature: Hex) => string]>([
   expect(performance.now() - startedAt).toBeLessThan(atMostMs(500))
 })
 
-test('D8: a v of 0 or 1 is one of 27 or 28', async () => {
+test('POST /api/wallet-auth: 200 when v is 0 or 1 instead of 27 or 28', async () => {
   const it = withWallet()
   const message = await it.message()
   const signature = await ADA.signMessage({ message })
@@ -296,7 +296,7 @@ test('D8: a v of 0 or 1 is one of 27 or 28', async () => {
   expect((await it.post(body)).status).toBe(200)
 })
 
-test('POST /api/wallet-auth: 403 when sign-up is not open, and 200 for a wallet that was here before', async () => {
+test('POST /api/wallet-auth: 403 when sign-up is closed, 200 when the wallet has an account', async () => {
   const it = withWallet({ SIGN_UP: 'closed' })
   expect(await errorOf(await it.signIn())).toEqual([403, { error: 'Sign-up is closed' }])
   const { id } = await write(it.platform.db, (tx) =>
@@ -311,7 +311,7 @@ test('POST /api/wallet-auth: 403 when sign-up is not open, and 200 for a wallet 
   expect((await it.signIn()).status).toBe(200)
 })
 
-test('POST /api/wallet-auth: 403 for a disabled account', async () => {
+test('POST /api/wallet-auth: 403 when the account is disabled', async () => {
   const it = withWallet()
   await it.signIn()
   await write(it.platform.db, (tx) =>

@@ -73,7 +73,7 @@ const identityToken = (claims: Record<string, unknown> = {}, header: Record<stri
   issuer.sign({ sub: '1234', exp: Math.floor(Date.now() / 1000) + 300, ...claims }, header)
 
 describe('POST /api/auth/social-id/verify', () => {
-  test('200 with tokens of ours for a token that the issuer signed', async () => {
+  test('200 with our tokens when the issuer signed the token', async () => {
     const { post, clock } = configured()
     const response = await post(VERIFY, { fidToken: await identityToken() })
     expect(response.status).toBe(200)
@@ -92,7 +92,7 @@ describe('POST /api/auth/social-id/verify', () => {
     expect(claims.exp).toBe(Math.floor(clock.now().getTime() / 1000) + 86_400)
   })
 
-  test('200 for a network that numbers its people', async () => {
+  test('200 when the network has numeric user ids', async () => {
     const { post } = configured()
     const { sessionToken } = await read(Tokens, post(VERIFY, { fidToken: await identityToken({ sub: 77 }) }))
     expect(claimsOf(sessionToken).sub).toBe('77')
@@ -108,13 +108,13 @@ describe('POST /api/auth/social-id/verify', () => {
     ['an unknown key', () => identityToken({}, { kid: 'made-up' })],
     ['alg none', () => forge({ alg: 'none', kid: 'key-1' }, { iss: issuer.issuer, aud: 'stead-client', sub: '1' })],
     ['HS256', () => forge({ alg: 'HS256', kid: 'key-1' }, { iss: issuer.issuer, aud: 'stead-client', sub: '1' }, 'x')],
-  ])('401 for %s', async (_name, make) => {
+  ])('401 when the token is %s', async (_name, make) => {
     const { post } = configured()
     const response = await post(VERIFY, { fidToken: await make() })
     expect([response.status, await response.json()]).toEqual([401, { error: 'Invalid identity token' }])
   })
 
-  test('401 without a token, 400 for an invalid address', async () => {
+  test('401 without a token, 400 when the address is invalid', async () => {
     const { post } = configured()
     for (const body of [{}, { fidToken: '' }, { fidToken: 7 }]) {
       const response = await post(VERIFY, body)
@@ -123,7 +123,7 @@ describe('POST /api/auth/social-id/verify', () => {
     expect((await post(VERIFY, { fidToken: 'x', address: '0x12' })).status).toBe(400)
   })
 
-  test('with an address: 200 premium when it holds enough, 403 with the terms when not', async () => {
+  test('200 premium when an address has enough tokens, 403 with the terms when not', async () => {
     const { post, clock } = configured()
     const ask = async () => post(VERIFY, { fidToken: await identityToken(), address: ADDRESS })
     chain.hold(10n ** 18n - 1n)
@@ -140,7 +140,7 @@ describe('POST /api/auth/social-id/verify', () => {
     expect(await (await ask()).json()).toMatchObject({ address: ADDRESS, tokenGated: true, accessLevel: 'premium' })
   })
 
-  test('with an address: 503 and no token while the chain is down', async () => {
+  test('503 without a token when an address is sent and the chain is unreachable', async () => {
     const { post } = configured()
     chain.answerWith(500)
     const response = await post(VERIFY, { fidToken: await identityToken(), address: ADDRESS })
@@ -148,7 +148,7 @@ describe('POST /api/auth/social-id/verify', () => {
     expect(await response.text()).not.toContain('sessionToken')
   })
 
-  test('503 while the issuer’s keys cannot be fetched', async () => {
+  test('503 when the issuer’s keys cannot be fetched', async () => {
     using down = await startEventIssuer()
     down.answerWith(500)
     const { post } = configured({ SOCIAL_ID_ISSUER: down.issuer })
@@ -157,7 +157,7 @@ describe('POST /api/auth/social-id/verify', () => {
 })
 
 describe('POST /api/auth/social-id/refresh', () => {
-  test('200 with new tokens, each refresh token once; one that comes back ends the whole family', async () => {
+  test('200 with new tokens once per refresh token; a second use ends all tokens that descend from it', async () => {
     const { post } = configured()
     const first = await read(Tokens, post(VERIFY, { fidToken: await identityToken() }))
     const response = await post(REFRESH, { refreshToken: first.refreshToken })
@@ -178,7 +178,7 @@ describe('POST /api/auth/social-id/refresh', () => {
     expect((await post(REFRESH, { refreshToken: other.refreshToken })).status).toBe(200)
   })
 
-  test('50 at once with one token: one success', async () => {
+  test('200 for one of 50 concurrent requests with one token', async () => {
     const { post } = configured()
     const { refreshToken } = await read(Tokens, post(VERIFY, { fidToken: await identityToken() }))
     const statuses = await Promise.all(
@@ -188,7 +188,7 @@ describe('POST /api/auth/social-id/refresh', () => {
     expect(statuses.filter((status) => status === 401)).toHaveLength(49)
   })
 
-  test('401 for a session token, an altered one, one past its time and one that was made up', async () => {
+  test('401 when the token is of a session, modified, expired or invented', async () => {
     const { post, clock } = configured()
     const { sessionToken, refreshToken } = await read(Tokens, post(VERIFY, { fidToken: await identityToken() }))
     const [, signature = ''] = refreshToken.split('.')
@@ -229,7 +229,7 @@ describe('token gating', () => {
     })
   })
 
-  test('a balance is read once in 30 s, and never believed for longer', async () => {
+  test('reads a balance again after 30 s, and never uses an older one', async () => {
     const { post, clock } = configured()
     const ask = async () => (await post(GATE, { fid: '7', address: ADDRESS })).json()
     const before = chain.reads()
@@ -241,7 +241,7 @@ describe('token gating', () => {
     expect(chain.reads() - before).toBe(2)
   })
 
-  test('503 while the chain is unreachable, also for a user who had access', async () => {
+  test('503 when the chain is unreachable, also for a user who had access', async () => {
     const { post, web, clock } = configured()
     chain.hold(10n ** 18n)
     expect(await (await post(GATE, { fid: 7, address: ADDRESS })).json()).toMatchObject({ hasAccess: true })
@@ -261,7 +261,7 @@ describe('token gating', () => {
     [{ fid: 7 }, 'Missing fid or address'],
     [{ address: ADDRESS }, 'Missing fid or address'],
     [{ fid: 7, address: '0x12' }, 'Invalid Ethereum address'],
-  ])('POST /api/auth/token-gating/verify: 400 for %j', async (body, error) => {
+  ])('POST /api/auth/token-gating/verify: 400 when the body is %j', async (body, error) => {
     const response = await configured().post(GATE, body)
     expect([response.status, await response.json()]).toEqual([400, { error }])
   })
@@ -277,7 +277,7 @@ test.each([
   ['POST', REFRESH, { refreshToken: 'x' }, 'SOCIAL_ID_ISSUER'],
   ['POST', GATE, { fid: 7, address: ADDRESS }, 'TOKEN_GATING_ADDRESS'],
   ['GET', `${GATE}?address=${ADDRESS}`, null, 'TOKEN_GATING_ADDRESS'],
-] as const)('%s %s: 503 NOT_CONFIGURED names what to set', async (method, path, body, setting) => {
+] as const)('%s %s: 503 NOT_CONFIGURED with the settings to set', async (method, path, body, setting) => {
   const { web } = testPlatform()
   const response = await web.request(path, method === 'GET' ? {} : json(method, body))
   expect(response.status).toBe(503)
@@ -287,7 +287,7 @@ test.each([
 test.each([
   [VERIFY, ['fidToken'], ['address']],
   [REFRESH, ['refreshToken'], []],
-])('GET %s: 200 says how to use it', async (path, required, optional) => {
+])('GET %s: 200 with its usage', async (path, required, optional) => {
   const response = await testPlatform().web.request(path)
   expect(await response.json()).toEqual({
     endpoint: path,

@@ -14,11 +14,11 @@ test.each([
   [1_234_567_890, '005924'],
   [2_000_000_000, '279037'],
   [20_000_000_000, '353130'],
-])('at %d s after 1970 the code of the RFC is %s', (seconds, code) => {
+])('findTotpStep accepts, %d s after 1970, the code %s of the RFC', (seconds, code) => {
   expect(findTotpStep(RFC_SECRET, code, new Date(seconds * 1000))).toBe(Math.floor(seconds / 30))
 })
 
-test('a code is of the step it was made in, and found at most one step later or earlier', () => {
+test('findTotpStep accepts a code of its own step and of one step before or after', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1_500_000_000, max: 2_500_000_000 }),
@@ -36,11 +36,14 @@ test('a code is of the step it was made in, and found at most one step later or 
   )
 })
 
-test.each(['', '12345', '1234567', 'abcdef', '-12345', '１２３４５６'])('%j is not a valid code', (code) => {
-  expect(findTotpStep(RFC_SECRET, code, new Date(59_000))).toBeNull()
-})
+test.each(['', '12345', '1234567', 'abcdef', '-12345', '１２３４５６'])(
+  'findTotpStep, when given %j, returns null',
+  (code) => {
+    expect(findTotpStep(RFC_SECRET, code, new Date(59_000))).toBeNull()
+  },
+)
 
-test('the address for the QR code survives any account name', () => {
+test('totpUri returns a valid URL for any account name', () => {
   fc.assert(
     fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), (account) => {
       const uri = new URL(totpUri(RFC_SECRET, account))

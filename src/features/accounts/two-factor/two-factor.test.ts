@@ -51,7 +51,7 @@ async function withTwoFactor() {
 }
 
 describe('setup', () => {
-  test('POST /api/settings/two-factor/setup: 200 with a secret of 160 bits and its address, and nothing is on yet', async () => {
+  test('POST /api/settings/two-factor/setup: 200 with a secret of 160 bits and its URL; two factors stay off', async () => {
     const { settings, status, login, platform } = await withAda()
     const { secret, uri } = await read(TwoFactorSetup, settings('setup', PASSWORD))
     expect(secret).toMatch(/^[A-Z2-7]{32}$/)
@@ -62,7 +62,7 @@ describe('setup', () => {
     expect(dumpTables(platform.db)).not.toContain(secret)
   })
 
-  test('POST /api/settings/two-factor/setup: a second setup replaces the first', async () => {
+  test('POST /api/settings/two-factor/setup: 200 with a secret that replaces the first', async () => {
     const { settings, codeOf } = await withAda()
     const first = await read(TwoFactorSetup, settings('setup', PASSWORD))
     const second = await read(TwoFactorSetup, settings('setup', PASSWORD))
@@ -75,7 +75,7 @@ describe('setup', () => {
     [{ password: '' }, 400, 'Password required'],
     [{ password: 7 }, 400, 'Password must be text'],
     [{ password: 'wrong horse' }, 401, 'Current password is incorrect'],
-  ])('POST /api/settings/two-factor/setup: %j gets %d, and no secret is made', async (body, status, error) => {
+  ])('POST /api/settings/two-factor/setup: when the body is %j, %d and no secret', async (body, status, error) => {
     const { settings, user } = await withAda()
     const response = await settings('setup', body)
     expect([response.status, await response.json()]).toEqual([status, { error }])
@@ -90,7 +90,7 @@ describe('setup', () => {
     expect(refused.headers.get('retry-after')).toBe('900')
   })
 
-  test('POST /api/settings/two-factor/setup: an account without a password needs a recent sign-in instead', async () => {
+  test('POST /api/settings/two-factor/setup: 200 after a recent sign-in without a password, 401 later', async () => {
     const { web, signIn, clock } = testPlatform()
     const { cookie } = await signIn()
     const ask = () => web.request('/api/settings/two-factor/setup', json('POST', {}, cookie))
@@ -101,7 +101,7 @@ describe('setup', () => {
     expect(await late.json()).toMatchObject({ code: 'FRESH_SESSION_REQUIRED' })
   })
 
-  test('POST /api/settings/two-factor/setup: 409 when it is on, and the secret stays', async () => {
+  test('POST /api/settings/two-factor/setup: 409 when two factors are on, and the secret stays', async () => {
     const { settings, user, login, code } = await withTwoFactor()
     const before = user()?.twoFactorSecret
     const response = await settings('setup', PASSWORD)
@@ -111,8 +111,8 @@ describe('setup', () => {
   })
 })
 
-describe('turning it on', () => {
-  test('POST /api/settings/two-factor/enable: 200 with ten recovery codes, kept as hashes, and a line in the audit log', async () => {
+describe('enable', () => {
+  test('POST /api/settings/two-factor/enable: 200 with ten recovery codes, stored as hashes, and an audit entry', async () => {
     const { recoveryCodes, status, audited, platform } = await withTwoFactor()
     expect(recoveryCodes).toHaveLength(10)
     expect(new Set(recoveryCodes).size).toBe(10)
@@ -131,7 +131,7 @@ describe('turning it on', () => {
     [{ code: 'x'.repeat(65) }, 'Invalid two-factor code'],
     [{ code: '000000' }, 'Invalid two-factor code'],
     [{ code: '1' }, 'Invalid two-factor code'],
-  ])('POST /api/settings/two-factor/enable: 400 for %j, and it stays off', async (body, error) => {
+  ])('POST /api/settings/two-factor/enable: 400 when the body is %j, and two factors stay off', async (body, error) => {
     const { settings, status } = await withAda()
     await settings('setup', PASSWORD)
     const response = await settings('enable', body)
@@ -139,7 +139,7 @@ describe('turning it on', () => {
     expect(await status()).toEqual({ enabled: false, recoveryCodesLeft: 0 })
   })
 
-  test('POST /api/settings/two-factor/enable: 400 without a setup, 409 when it is on', async () => {
+  test('POST /api/settings/two-factor/enable: 400 without a setup, 409 when two factors are on', async () => {
     const { settings } = await withAda()
     const early = await settings('enable', { code: '123456' })
     expect([early.status, await early.json()]).toEqual([400, { error: 'Set up two-factor sign-in first' }])
@@ -149,8 +149,8 @@ describe('turning it on', () => {
   })
 })
 
-describe('signing in', () => {
-  test('POST /api/auth/login: 401 asks for the code only after the right password', async () => {
+describe('sign-in', () => {
+  test('POST /api/auth/login: 401 with a request for the code only when the password is right', async () => {
     const { login, platform } = await withTwoFactor()
     const before = countRows(platform.db).sessions
     const wrong = await login('123456', 'wrong horse')
@@ -162,7 +162,7 @@ describe('signing in', () => {
     expect(countRows(platform.db).sessions).toBe(before ?? 0)
   })
 
-  test('POST /api/auth/login: 200 with the code, however it is spaced', async () => {
+  test('POST /api/auth/login: 200 when the code contains spaces', async () => {
     const { login, code, clock } = await withTwoFactor()
     expect((await login(code())).status).toBe(200)
     clock.advance(STEP_MS)
@@ -175,13 +175,13 @@ describe('signing in', () => {
     [0, 200],
     [1, 200],
     [2, 401],
-  ])('POST /api/auth/login: an authenticator %d steps off gets %d', async (drift, status) => {
+  ])('POST /api/auth/login: when the authenticator is %d steps off, %d', async (drift, status) => {
     const { login, code, clock } = await withTwoFactor()
     clock.advance(10 * STEP_MS)
     expect((await login(code(drift))).status).toBe(status)
   })
 
-  test('POST /api/auth/login: a code works once, and after it none of an earlier step', async () => {
+  test('POST /api/auth/login: 401 when the code is used, or of an earlier step than a used one', async () => {
     const { login, code, clock } = await withTwoFactor()
     clock.advance(10 * STEP_MS)
     const [earlier, used] = [code(-1), code()]
@@ -194,12 +194,12 @@ describe('signing in', () => {
     expect((await login(code(1))).status).toBe(200)
   })
 
-  test('POST /api/auth/login: the code that turned it on does not sign in', async () => {
+  test('POST /api/auth/login: 401 when the code was used to enable two factors', async () => {
     const { login, code } = await withTwoFactor()
     expect((await login(code(-1))).status).toBe(401)
   })
 
-  test('POST /api/auth/login: of ten at once with one code exactly one signs in', async () => {
+  test('POST /api/auth/login: 200 for one of ten concurrent requests with one code', async () => {
     const { login, code, recoveryCodes } = await withTwoFactor()
     const winners = async (given: string) =>
       (await Promise.all(Array.from({ length: 10 }, () => login(given)))).filter(({ status }) => status === 200)
@@ -207,7 +207,7 @@ describe('signing in', () => {
     expect(await winners(recoveryCodes[0] ?? '')).toHaveLength(1)
   })
 
-  test('POST /api/auth/login: each recovery code signs in once, in any form, and is audited', async () => {
+  test('POST /api/auth/login: 200 once for each recovery code in any spelling, and an audit entry', async () => {
     const { login, recoveryCodes, status, audited } = await withTwoFactor()
     const [first = '', second = ''] = recoveryCodes
     expect((await login(first)).status).toBe(200)
@@ -217,7 +217,7 @@ describe('signing in', () => {
     expect(audited().slice(1)).toEqual(['two-factor.use-recovery-code', 'two-factor.use-recovery-code'])
   })
 
-  test('POST /api/auth/login: ten wrong codes close the account for a quarter of an hour, whatever comes between', async () => {
+  test('POST /api/auth/login: 429 for 15 minutes after ten wrong codes, whatever comes between', async () => {
     const { login, code, clock } = await withTwoFactor()
     for (let failure = 0; failure < 10; failure++) {
       expect((await login('000000')).status).toBe(401)
@@ -229,7 +229,7 @@ describe('signing in', () => {
     expect((await login(code())).status).toBe(200)
   })
 
-  test('POST /api/auth/login: a code of one account is worth nothing for another', async () => {
+  test('POST /api/auth/login: 401 when the code is of another account', async () => {
     const { login, web, settings, codeOf, recoveryCodes } = await withTwoFactor()
     void settings
     await web.request('/api/register', json('POST', { ...ADA, email: 'eve@example.com' }))
@@ -245,13 +245,13 @@ describe('signing in', () => {
     expect((await login(recoveryCodes[0])).status).toBe(200)
   })
 
-  test('POST /api/auth/login: 400 for a code that is no text', async () => {
+  test('POST /api/auth/login: 400 when the code is not a string', async () => {
     const { login } = await withTwoFactor()
     const response = await login(123456)
     expect([response.status, await response.json()]).toEqual([400, { error: 'Invalid two-factor code' }])
   })
 
-  test('a secret that was moved to another account opens nothing', async () => {
+  test('a secret cannot be decrypted when it was moved to another account', async () => {
     const { platform, user, web } = await withTwoFactor()
     const passwordHash = await platform.passwords.hash(ADA.password)
     const stolen = { ...user(), id: 'usr_eve', email: 'eve@example.com', referralCode: null, passwordHash }
@@ -271,9 +271,9 @@ describe('signing in', () => {
   })
 })
 
-describe('turning it off', () => {
+describe('disable', () => {
   test.each(['code', 'recovery code'])(
-    'POST /api/settings/two-factor/disable: 200 with password and %s; nothing of it is left but the audit',
+    'POST /api/settings/two-factor/disable: 200 with password and %s; only the audit entry is left',
     async (kind) => {
       const { settings, status, login, code, recoveryCodes, user, audited } = await withTwoFactor()
       const given = kind === 'code' ? code() : recoveryCodes[3]
@@ -291,22 +291,25 @@ describe('turning it off', () => {
     ['a wrong password', ({ code }) => ({ code, password: 'wrong horse' }), 401, 'Current password is incorrect'],
     ['no code', () => PASSWORD, 400, 'Code required'],
     ['a wrong code', () => ({ ...PASSWORD, code: '000000' }), 400, 'Invalid two-factor code'],
-  ])('POST /api/settings/two-factor/disable: %s is refused, and it stays on', async (_what, body, status, error) => {
-    const ada = await withTwoFactor()
-    const response = await ada.settings('disable', body({ code: ada.code() }))
-    expect([response.status, await response.json()]).toEqual([status, { error }])
-    expect(await ada.status()).toEqual({ enabled: true, recoveryCodesLeft: 10 })
-    expect(ada.audited()).toEqual(['two-factor.enable'])
-  })
+  ])(
+    'POST /api/settings/two-factor/disable: an error when %s; two factors stay on',
+    async (_what, body, status, error) => {
+      const ada = await withTwoFactor()
+      const response = await ada.settings('disable', body({ code: ada.code() }))
+      expect([response.status, await response.json()]).toEqual([status, { error }])
+      expect(await ada.status()).toEqual({ enabled: true, recoveryCodesLeft: 10 })
+      expect(ada.audited()).toEqual(['two-factor.enable'])
+    },
+  )
 
-  test('POST /api/settings/two-factor/disable: 409 when it is off', async () => {
+  test('POST /api/settings/two-factor/disable: 409 when two factors are off', async () => {
     const { settings } = await withAda()
     expect((await settings('disable', { ...PASSWORD, code: '123456' })).status).toBe(409)
   })
 })
 
 describe('new recovery codes', () => {
-  test('POST /api/settings/two-factor/recovery-codes: 200 with ten others; the old ones are worth nothing', async () => {
+  test('POST /api/settings/two-factor/recovery-codes: 200 with ten new codes; the old ones are invalid', async () => {
     const { settings, code, recoveryCodes, login, audited } = await withTwoFactor()
     const renewed = await read(RecoveryCodes, settings('recovery-codes', { code: code() }))
     expect(renewed.recoveryCodes).toHaveLength(10)
@@ -316,7 +319,7 @@ describe('new recovery codes', () => {
     expect((await login(renewed.recoveryCodes[0])).status).toBe(200)
   })
 
-  test('POST /api/settings/two-factor/recovery-codes: 400 for a wrong code, 429 after ten, 409 when it is off', async () => {
+  test('POST /api/settings/two-factor/recovery-codes: 400 for a wrong code, 429 after ten, 409 when two factors are off', async () => {
     const { settings, code, recoveryCodes, login } = await withTwoFactor()
     for (let n = 0; n < 10; n++) expect((await settings('recovery-codes', { code: '000000' })).status).toBe(400)
     expect((await settings('recovery-codes', { code: code() })).status).toBe(429)
@@ -332,7 +335,7 @@ test.each([
   ['POST', '/enable'],
   ['POST', '/disable'],
   ['POST', '/recovery-codes'],
-])('%s /api/settings/two-factor%s: 401 without a session, and an sk_ key is none here', async (method, path) => {
+])('%s /api/settings/two-factor%s: 401 without a session, also with an sk_ key', async (method, path) => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
   const { key } = await read(CreatedKey, web.request('/api/keys', json('POST', { name: 'laptop' }, cookie)))
@@ -343,13 +346,13 @@ test.each([
   }
 })
 
-test('POST /api/settings/two-factor/setup: 429 beyond the rate of one address', async () => {
+test('POST /api/settings/two-factor/setup: 429 when one address exceeds its rate', async () => {
   const { web } = testPlatform({ environment: { RATE_LIMIT_PASSWORD: '1' } })
   await web.request('/api/settings/two-factor/setup', json('POST', {}))
   expect((await web.request('/api/settings/two-factor/setup', json('POST', {}))).status).toBe(429)
 })
 
-test('no request sets the second factor of an account', async () => {
+test('POST /api/register: 200 without the second factor that the request contains', async () => {
   const { web, platform } = testPlatform()
   const wishes = { twoFactorEnabled: true, twoFactorEnabledAt: 1, twoFactorSecret: 'x' }
   await web.request('/api/register', json('POST', { ...ADA, ...wishes }))

@@ -62,7 +62,7 @@ test.each(ROUTES)(
   },
 )
 
-test('GET /api/admin/users: 403 for an admin’s address that is not verified, once mail is configured', async () => {
+test('GET /api/admin/users: 403 when the administrator’s address is unverified and a mail server is set', async () => {
   const { root, platform, admin } = await installation({ SMTP_URL: 'smtp://127.0.0.1:1' })
   expect((await root.get('/api/admin/users')).status).toBe(403)
   await write(platform.db, (tx) =>
@@ -94,7 +94,7 @@ test('GET /api/admin/users: 200 newest first, in pages without gaps and repetiti
   expect(new Set(seen.slice(-2))).toEqual(new Set([ADMIN, 'ada@example.com']))
 })
 
-test('GET /api/admin/users?search=: 200 finds parts of addresses and names, and no wildcards', async () => {
+test('GET /api/admin/users?search=: 200 with matching parts of addresses and names; wildcards are literal', async () => {
   const { root } = await installation()
   const find = async (search: string) =>
     (await read(AdminUserList, root.get(`/api/admin/users?search=${encodeURIComponent(search)}`))).users.map(
@@ -173,7 +173,7 @@ test.each([
   ],
   [{ plan: 'free' }, { plan: 'free', subscriptionStatus: 'inactive' }],
   [{ subscriptionStatus: 'active' }, { plan: 'free', subscriptionStatus: 'active' }],
-])('PATCH /api/admin/users/:id: %j makes %j', async (change, expected) => {
+])('PATCH /api/admin/users/:id: when the body is %j, 200 with %j', async (change, expected) => {
   const { root, ada, row } = await installation()
   expect((await root.patch(`/api/admin/users/${ada.user.id}`, change)).status).toBe(200)
   expect(row()).toMatchObject(expected)
@@ -186,20 +186,20 @@ test.each([
   [{ credits: -1 }, 'credits must not be negative'],
   [{ credits: 1.5 }, 'credits must be a whole number'],
   [{ disabled: 'yes' }, 'disabled must be true or false'],
-])('PATCH /api/admin/users/:id: 400 for %j, and no line in the log', async (body, error) => {
+])('PATCH /api/admin/users/:id: 400 when the body is %j, without an audit entry', async (body, error) => {
   const { root, ada, audit } = await installation()
   const response = await root.patch(`/api/admin/users/${ada.user.id}`, body)
   expect([response.status, await response.json()]).toEqual([400, { error }])
   expect(audit()).toEqual([])
 })
 
-test('PATCH /api/admin/users/:id: 404 for a missing account, and no line in the log', async () => {
+test('PATCH /api/admin/users/:id: 404 when the account is missing, without an audit entry', async () => {
   const { root, audit } = await installation()
   expect((await root.patch('/api/admin/users/usr_missing', { credits: 1 })).status).toBe(404)
   expect(audit()).toEqual([])
 })
 
-test('PATCH {disabled}: session, key and agent’s token are refused at once, and only the last two come back', async () => {
+test('PATCH /api/admin/users/:id: 200 with disabled ends session, key and agent’s token; the last two return when enabled', async () => {
   const { root, ada, platform, clock, web, backend } = await installation()
   await root.patch(`/api/admin/users/${ada.user.id}`, { plan: 'solo' })
   const { key } = await createKey({ db: platform.db, clock }, ada.user.id, { name: 'k' })
@@ -227,7 +227,7 @@ test('PATCH {disabled}: session, key and agent’s token are refused at once, an
   expect(await statuses()).toEqual([401, 200, 200, 200])
 })
 
-test('PATCH {disabled}: 400 for the administrator’s own account', async () => {
+test('PATCH /api/admin/users/:id: 400 when administrators disable their own account', async () => {
   const { root, admin, row, audit } = await installation()
   const response = await root.patch(`/api/admin/users/${admin.user.id}`, { disabled: true })
   expect([response.status, await response.json()]).toEqual([400, { error: 'You cannot disable your own account' }])
@@ -256,7 +256,7 @@ test('GET /api/admin/audit: 200, newest first, by pages', async () => {
   expect(second.next).toBeNull()
 })
 
-test('stead user reset-password: the new password works at once, also after failed attempts', async () => {
+test('stead user reset-password: sets a password that works at once, also after failed attempts', async () => {
   const { web, platform } = await installation()
   const account = { email: 'eve@example.com', password: 'correct horse' }
   const login = (password: string) => web.request('/api/auth/login', json('POST', { ...account, password }))

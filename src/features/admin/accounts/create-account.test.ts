@@ -44,7 +44,7 @@ test('POST /api/admin/users: 201 with a link that sets the password once; the ne
   )
 })
 
-test('POST /api/admin/users: the link works for seven days', async () => {
+test('POST /api/admin/users: 201 with a link that works for seven days', async () => {
   const { create, choose, clock } = await installation()
   const { url } = await read(CreatedUser, create({ email: EVE }))
   clock.advance(6.9 * 86_400_000)
@@ -60,7 +60,7 @@ test.each<[Record<string, string>, object, string]>([
   [{ DEFAULT_PLAN: 'solo' }, { plan: 'free' }, 'free'],
   [{ DEPLOYMENT_MODE: 'home' }, {}, 'network'],
   [{ DEPLOYMENT_MODE: 'home' }, { plan: 'label' }, 'label'],
-])('POST /api/admin/users: with %j and %j the account has the plan %s', async (environment, body, plan) => {
+])('POST /api/admin/users: 201 with %j and %j; the account has the plan %s', async (environment, body, plan) => {
   const { create, row } = await installation(environment)
   expect((await create({ email: EVE, ...body })).status).toBe(201)
   expect(row()?.plan).toBe(plan)
@@ -72,7 +72,7 @@ test.each<[number, unknown, object]>([
   [400, { email: `0x${'ab'.repeat(20)}@wallet.localhost` }, { error: 'Invalid email format' }],
   [400, { email: EVE, plan: 'gold' }, { error: 'Invalid plan. Supported: solo, collective, label, network' }],
   [409, { email: ADMIN }, { error: 'User already exists' }],
-])('POST /api/admin/users: %d for %j, and no account is created', async (status, body, error) => {
+])('POST /api/admin/users: %d when the body is %j, and no account is created', async (status, body, error) => {
   const { create, platform } = await installation()
   const response = await create(body)
   expect([response.status, await response.json()]).toMatchObject([status, error])
@@ -86,7 +86,7 @@ test('POST /api/admin/users: 401 without a session, 403 for a user who is not an
   expect((await create({ email: EVE }, ada.cookie)).status).toBe(403)
 })
 
-test('POST /api/admin/users: with mail the link is mailed and not shown, unless sendMail is false', async () => {
+test('POST /api/admin/users: 201 and the link is sent by mail and not returned, unless sendMail is false', async () => {
   await using test = await mailingPlatform({ environment: { ADMIN_EMAILS: ADMIN } })
   const { user, cookie } = await test.signIn(ADMIN)
   await test.platform.connection.tx.update(users).set({ emailVerifiedAt: new Date() }).where(eq(users.id, user.id))

@@ -85,7 +85,7 @@ test.each<[unknown, string]>([
   [{ to: 'backups' }, 'to must be the whole path of a folder'],
   [{ to: 'ftp://host/backups' }, 'to must be the whole path of a folder'],
   [{ to: 's3://bucket/prefix' }, 'S3_ACCESS_KEY_ID'],
-])('PUT /api/admin/backups: 400 for %j, and nothing changes', async (body, error) => {
+])('PUT /api/admin/backups: 400 when the body is %j, and nothing changes', async (body, error) => {
   const { put, set } = await openAdmin()
   const response = await put(body)
   expect([response.status, await response.json()]).toEqual([400, { error: expect.stringContaining(error) }])

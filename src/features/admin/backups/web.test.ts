@@ -62,7 +62,7 @@ test('GET /api/admin/backups: 200 with the backups newest first, 503 when the lo
   expect((await ask('/nothing.tar/download')).status).toBe(404)
 })
 
-test('POST /api/admin/backups, /api/admin/backups/:name/verify, /api/admin/backups/:name/drill and /api/admin/backups/:name/restore: 202, performed once, in the overview and the audit log', async () => {
+test('POST /api/admin/backups, /verify, /drill and /restore: 202, performed once, in the overview and the audit log', async () => {
   const { ask, calls, platform, overview, user, to } = await openAdmin()
   await using _jobs = startJobs(platform)
   const orders: [string, unknown][] = [
@@ -101,7 +101,7 @@ test('POST /api/admin/backups, /api/admin/backups/:name/verify, /api/admin/backu
   ])
 })
 
-test('POST /api/admin/backups/:name/verify, :name/drill and :name/restore: 404 for an unknown name, 409 while another run is in progress, 400 without an agent', async () => {
+test('POST /api/admin/backups/:name/verify, /drill and /restore: 404 when the name is unknown, 409 during another run, 400 without an agent', async () => {
   const { ask, platform, clock, calls } = await openAdmin()
   const outside = encodeURIComponent('../stead.db')
   for (const name of ['nothing.tar', 'notes.txt', outside]) {
@@ -116,7 +116,7 @@ test('POST /api/admin/backups/:name/verify, :name/drill and :name/restore: 404 f
   expect(calls).toEqual([])
 })
 
-test('GET /api/admin/backups/:name/download: 200 with the stored file, still sealed, and an audit entry', async () => {
+test('GET /api/admin/backups/:name/download: 200 with the stored file, still encrypted, and an audit entry', async () => {
   const { ask, platform, user } = await openAdmin()
   const response = await ask(`/${SEALED}/download`)
   expect(response.headers.get('content-disposition')).toBe(`attachment; filename="${SEALED}"`)
@@ -127,7 +127,7 @@ test('GET /api/admin/backups/:name/download: 200 with the stored file, still sea
   ])
 })
 
-test('BACKUP_DRILL_SCHEDULE: drills the newest backup, notifies administrators of a failure, and repeats no interrupted run', async () => {
+test('BACKUP_DRILL_SCHEDULE tests the newest backup, notifies administrators of a failure, and repeats no interrupted run', async () => {
   const { platform, clock, calls, to } = await openAdmin()
   clock.set(new Date('2026-11-22T00:00:00Z'))
   const deps = { ...platform.admin, drillSchedule: { cron: '0 5 * * *', timeZone: 'UTC' } }

@@ -42,7 +42,7 @@ test.each<[string, number[]]>([
   expect((await list(query)).lines.map(({ id }) => id)).toEqual(ids)
 })
 
-test('GET /api/admin/logs: pages go back by before, and forward by after', async () => {
+test('GET /api/admin/logs: 200 with older pages by before, and newer ones by after', async () => {
   const { list, log } = await withLog()
   const first = await list('?limit=2')
   expect([first.lines.map(({ id }) => id), first.next, first.last]).toEqual([[3, 2], 2, 3])
@@ -55,7 +55,7 @@ test('GET /api/admin/logs: pages go back by before, and forward by after', async
   expect([rest.lines.map(({ message }) => message), rest.last]).toEqual([['three'], 6])
 })
 
-test('GET /api/admin/logs: no secret is shown', async () => {
+test('GET /api/admin/logs: 200 without secrets', async () => {
   const { get, log } = await withLog()
   log.info({ password: 'hunter2hunter2', header: 'Bearer abcdef123456' }, 'with sk_0123456789abcdefghij')
   const text = await (await get()).text()

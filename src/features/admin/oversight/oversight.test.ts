@@ -123,7 +123,7 @@ test.each(['limit=0', 'status=asleep', 'after=agent-missing'])('GET /api/admin/a
   expect((await (await installation()).get(`/api/admin/agents?${query}`)).status).toBe(400)
 })
 
-test('POST /api/admin/agents/:id/stop: 200 stops another user’s agent and writes an audit entry; 404 for a missing one', async () => {
+test('POST /api/admin/agents/:id/stop: 200 stops another user’s agent and writes an audit entry; 404 when it is missing', async () => {
   const { addAgent, post, admin, audit } = await installation()
   const { id } = await addAgent('Harbour')
   const { agent } = await read(StoppedAgent, post(`/api/admin/agents/${id}/stop`))

@@ -157,7 +157,7 @@ test.each([
   [{ confirm: 'eve@example.com', password: ADA.password }, 400, 'Type your email address to confirm'],
   [{ confirm: ADA.email }, 400, 'Password required'],
   [{ confirm: ADA.email, password: 'wrong horse' }, 401, 'Current password is incorrect'],
-])('DELETE /api/settings/account: %j gets %d, and everything stays', async (body, status, error) => {
+])('DELETE /api/settings/account: when the body is %j, %d and nothing changes', async (body, status, error) => {
   const { remove, platform } = await withAda()
   const before = countRows(platform.db)
   const response = await remove(body)
@@ -174,7 +174,7 @@ test('DELETE /api/settings/account: 401 without a session, also with an sk_ key'
   expect(countRows(platform.db).users).toBe(1)
 })
 
-test('DELETE /api/settings/account: an account without a password needs a recent sign-in', async () => {
+test('DELETE /api/settings/account: 401 when an account without a password signed in long ago, 200 after a new sign-in', async () => {
   const { web, signIn, clock, platform } = testPlatform()
   const { user, cookie } = await signIn('wallet@example.com')
   clock.advance(15 * 60_000)

@@ -185,7 +185,7 @@ test('GET /api/settings/export: 200 with the rows of the user only, as an attach
   }
 })
 
-test('GET /api/settings/export: no hash, no token and no secret is in it', async () => {
+test('GET /api/settings/export: 200 without hashes, tokens and secrets', async () => {
   const { ada, exportOf, platform, secrets } = await withRows()
   const text = await (await exportOf(ada.cookie)).text()
   const hashes = platform.db.select({ tokenHash: sessions.tokenHash }).from(sessions).all()
@@ -196,7 +196,7 @@ test('GET /api/settings/export: no hash, no token and no secret is in it', async
 })
 
 test.each([499, 500, 501, 1000, 1203])(
-  'GET /api/settings/export: %d calls come page by page, none twice',
+  'GET /api/settings/export: with %d model calls, 200 with each call once',
   async (calls) => {
     const { ada, exportOf } = await withRows(calls)
     const document = await read(Lists, exportOf(ada.cookie))
@@ -206,7 +206,7 @@ test.each([499, 500, 501, 1000, 1203])(
   },
 )
 
-test('GET /api/settings/export: a reader who goes away leaves nothing running', async () => {
+test('GET /api/settings/export: 200 and the query ends when the reader disconnects', async () => {
   const { ada, exportOf } = await withRows(1203)
   const reader = (await exportOf(ada.cookie)).body?.getReader()
   expect((await reader?.read())?.done).toBe(false)

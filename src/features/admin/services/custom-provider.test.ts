@@ -34,7 +34,7 @@ async function withLab(environment: Record<string, string> = {}) {
   }
 }
 
-test('PUT /api/admin/services/providers/:id: 200 for an address, its models are offered as <id>/<model> without a price', async () => {
+test('PUT /api/admin/services/providers/:id: 200 for a URL, whose models are listed as <id>/<model> without a price', async () => {
   await using test = await withLab()
   const body = { baseUrl: `${test.lab.baseUrl}/`, apiKey: KEY, label: 'Our lab' }
   const set = await test.send('PUT', 'lab', body)
@@ -59,7 +59,7 @@ test('PUT /api/admin/services/providers/:id: 200 for an address, its models are 
   expect(dumpTables(test.platform.db)).not.toContain(KEY)
 })
 
-test('PUT /api/admin/services/providers/:id: a new label keeps the key, another host does not get it', async () => {
+test('PUT /api/admin/services/providers/:id: 200 keeps the key when the label changes, and removes it when the host changes', async () => {
   await using test = await withLab()
   await using other = await startProvider()
   await test.send('PUT', 'lab', { baseUrl: test.lab.baseUrl, apiKey: KEY })
@@ -71,7 +71,7 @@ test('PUT /api/admin/services/providers/:id: a new label keeps the key, another 
   expect(other.chats[0]?.headers.authorization).toBeUndefined()
 })
 
-test('DELETE /api/admin/services/providers/:id: 200, its models are gone', async () => {
+test('DELETE /api/admin/services/providers/:id: 200 and its models are removed', async () => {
   await using test = await withLab()
   await test.send('PUT', 'lab', { baseUrl: test.lab.baseUrl })
   expect((await test.send('DELETE', 'lab')).status).toBe(200)
@@ -81,7 +81,7 @@ test('DELETE /api/admin/services/providers/:id: 200, its models are gone', async
   expect((await test.send('DELETE', 'lab')).status).toBe(404)
 })
 
-test('PUT /api/admin/services/providers/:id: 400, 404 and 502 keep nothing', async () => {
+test('PUT /api/admin/services/providers/:id: 400, 404 and 502 store nothing', async () => {
   await using test = await withLab()
   const { baseUrl } = test.lab
   for (const [id, body, status] of [
@@ -102,7 +102,7 @@ test('PUT /api/admin/services/providers/:id: 400, 404 and 502 keep nothing', asy
   expect(test.platform.db.select().from(serviceCredentials).all()).toEqual([])
 })
 
-test('POST /api/admin/services/providers/:id/test: 200 with the models, and nothing kept', async () => {
+test('POST /api/admin/services/providers/:id/test: 200 with the models, and nothing is stored', async () => {
   await using test = await withLab()
   const tried = await read(ProviderTest, test.send('POST', 'lab/test', { baseUrl: test.lab.baseUrl }))
   expect(tried).toEqual({ baseUrl: test.lab.baseUrl, count: 2, models: ['qwen3-32b', 'meta/llama'] })
@@ -110,7 +110,7 @@ test('POST /api/admin/services/providers/:id/test: 200 with the models, and noth
   expect((await test.send('POST', 'lab/test', {})).status).toBe(404)
 })
 
-test('PUT /api/admin/services/providers/:id: an address without a path is kept with /v1 where only that lists models', async () => {
+test('PUT /api/admin/services/providers/:id: 200 and /v1 is added when only that path lists models', async () => {
   await using test = await withLab()
   using server = Bun.serve({
     port: 0,

@@ -66,7 +66,7 @@ test('PUT and DELETE /api/admin/services/providers/:id: 200 when the key works; 
   expect(JSON.stringify(lines)).not.toContain(KEY)
 })
 
-test('PUT /api/admin/services/providers/:id: 400 CREDENTIALS_REFUSED, 502, 404 and 409 keep nothing', async () => {
+test('PUT /api/admin/services/providers/:id: 400 CREDENTIALS_REFUSED, 502, 404 and 409 store nothing', async () => {
   await using installation = await openServices({ GROQ_API_KEY: 'gsk_of-the-environment' })
   const { platform, send, provider } = installation
   provider.answerWith({ fault: { status: 401 } })
@@ -122,7 +122,7 @@ test('DELETE /api/admin/services/mail: 409 when a user with an unverified addres
   expect(platform.mailer.isConfigured).toBe(false)
 })
 
-test('PUT /api/admin/services/mail: 400 for a URL that would make the library do anything but connect to a mail server', async () => {
+test('PUT /api/admin/services/mail: 400 when the URL has options other than for connecting to a mail server', async () => {
   await using installation = await openServices()
   await using mail = await startMailServer()
   for (const more of [

@@ -38,14 +38,14 @@ test.each<[object, string, boolean, string | null]>([
   [{ tag_name: 'v999.1.0', html_url: 'https://example.com/r' }, '999.1.0', true, 'https://example.com/r'],
   [{ version: VERSION }, VERSION, false, null],
   [{ version: '0.0.1' }, '0.0.1', false, null],
-])('GET /api/admin/update: 200 after the feed %j', async (release, latest, isNewer, url) => {
+])('GET /api/admin/update: 200 when the feed returns %j', async (release, latest, isNewer, url) => {
   await using test = await withFeed(() => Response.json(release))
   const notice = await test.check()
   expect(notice).toMatchObject({ isConfigured: true, current: VERSION, latest, isNewer, url, error: null })
   expect(notice.checkedAt).not.toBeNull()
 })
 
-test('GET /api/admin/update: without RELEASE_FEED_URL nothing is requested', async () => {
+test('GET /api/admin/update: 200 and nothing is requested without RELEASE_FEED_URL', async () => {
   await using test = await withFeed(() => Response.json({ version: '999.0.0' }), false)
   expect(await test.check()).toMatchObject({ isConfigured: false, latest: null, isNewer: false, checkedAt: null })
   expect(test.countRequests()).toBe(0)
@@ -57,7 +57,7 @@ test.each<[string, () => Response, string]>([
   ['no version', () => Response.json({ version: 'newest' }), 'the feed does not name a version'],
   ['a link that is no web address', () => Response.json({ version: '9.9.9', url: 'javascript:alert(1)' }), 'version'],
 ])(
-  'GET /api/admin/update: 200 with the reason when the feed answers %s; the last known version stays',
+  'GET /api/admin/update: 200 with the reason when the feed returns %s; the last known version stays',
   async (_what, bad, error) => {
     let answer = () => Response.json({ version: '999.0.0' })
     await using test = await withFeed(() => answer())

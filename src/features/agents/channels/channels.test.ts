@@ -92,7 +92,7 @@ test('POST /api/agents/:id/channels/:name/pairings/:code: 200 when denied, 404 f
   expect(actions().map(({ action }) => action)).toEqual(['agent.channel-deny'])
 })
 
-test('GET /api/agents/:id/channels: 404 for a stranger on every route; unknown while the agent does not run or is OpenClaw', async () => {
+test('GET /api/agents/:id/channels: 404 for a stranger on every route; 200 unknown when the agent is stopped or OpenClaw', async () => {
   const { path, meet, list, set, asOwner, asStranger } = await startOwnedBot()
   const { code } = await meet()
   const asked = [

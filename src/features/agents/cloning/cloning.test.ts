@@ -86,7 +86,7 @@ function toProof({ hash, ...fields }: Proof) {
   }
 }
 
-describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
+describe.skipIf(!hasAnvil)('clones on a real chain', () => {
   let chain: TestChain
   beforeAll(async () => {
     chain = await startTestChain(CHAIN_ID)
@@ -142,7 +142,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect(countRows(platform.db)).toMatchObject({ clone_payments: 1, jobs: 1, deployments: 1 })
   })
 
-  test('POST /api/agents/clone: 200 for a sleeping parent, which stays asleep', async () => {
+  test('POST /api/agents/clone: 200 when the parent sleeps, which keeps sleeping', async () => {
     const { cloneWith, agent, parent, platform } = await openTest(chain.rpcUrl)
     await write(platform.db, (tx) => tx.update(agents).set({ status: 'sleeping' }).run())
     const response = await cloneWith({ hash: await pay() })
@@ -163,7 +163,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect(await ask(parent.id, { generation: 7 })).toMatchObject({ generation: 8 })
   })
 
-  test('POST /api/agents/clone: one clone for 20 concurrent requests with one payment', async () => {
+  test('POST /api/agents/clone: 200 for one of 20 concurrent requests with one payment, 409 for the others', async () => {
     const { cloneWith, claims, platform } = await openTest(chain.rpcUrl)
     const hash = await pay()
     const upper: Hex = `0x${hash.slice(2).toUpperCase()}`
@@ -181,7 +181,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect([claims(), countRows(platform.db).agents]).toEqual([1, 2])
   })
 
-  test('POST /api/agents/clone: 409 for a payment whose clone was deleted', async () => {
+  test('POST /api/agents/clone: 409 when the clone of the payment was deleted', async () => {
     const { cloneWith, web, cookie, claims } = await openTest(chain.rpcUrl)
     const hash = await pay()
     const { agentId } = await read(Cloned, cloneWith({ hash }))
@@ -190,7 +190,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect(claims()).toBe(1)
   })
 
-  test('POST /api/agents/clone: two clones for two transfers in one transaction', async () => {
+  test('POST /api/agents/clone: 200 twice when a transaction has two transfers, then 409', async () => {
     const { cloneWith } = await openTest(chain.rpcUrl)
     const hash = await call('transferTwice', [TREASURY, ONE])
     const statuses = []
@@ -198,7 +198,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect(statuses).toEqual([200, 200, 409])
   })
 
-  test('POST /api/agents/clone: the same clone for the same Idempotency-Key', async () => {
+  test('POST /api/agents/clone: 200 with the same clone when the Idempotency-Key is repeated', async () => {
     const { cloneWith, platform } = await openTest(chain.rpcUrl)
     const hash = await pay()
     const key = { 'idempotency-key': 'clone-1' }
@@ -210,7 +210,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect((await cloneWith({ ...proof, timestamp: 1 }, key)).status).toBe(409)
   })
 
-  test("POST /api/agents/clone: 402 for another user's payment without the own memo", async () => {
+  test('POST /api/agents/clone: 402 when another user paid without the caller’s memo', async () => {
     const { cloneWith, web, cookie, claims } = await openTest(chain.rpcUrl)
     const from = devAccount(1).address
     expect((await cloneWith({ hash: await pay(ONE, { from: 1 }), from })).status).toBe(402)
@@ -272,7 +272,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect(dumpTables(platform.db)).toBe(before)
   })
 
-  test('POST /api/agents/clone: 402 for a payment older than 24 hours', async () => {
+  test('POST /api/agents/clone: 402 when the payment is older than 24 hours', async () => {
     const { cloneWith, clock } = await openTest(chain.rpcUrl)
     const hash = await pay()
     clock.advance(DAY_MS + 60_000)
@@ -317,7 +317,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect((await cloneWith({ hash }, { 'idempotency-key': 'k' })).status).toBe(200)
   })
 
-  test('POST /api/agents/clone: 404 for a foreign or missing parent, and the payment stays usable', async () => {
+  test('POST /api/agents/clone: 404 when the parent is missing or of another user, and the payment stays usable', async () => {
     const { clone, signIn, platform, clock, claims, cloneWith } = await openTest(chain.rpcUrl)
     const eve = await signIn('eve@example.com', 'network')
     const foreign = await write(platform.db, (tx) =>
@@ -352,7 +352,7 @@ test.each<[unknown, string]>([
     { parentAgentId: 'a-1', name: 'Bo', paymentProof: toProof({ hash: '0x1', amount }) },
     'paymentProof.amount must be a decimal text',
   ]),
-])('POST /api/agents/clone: 400 for %j', async (body, error) => {
+])('POST /api/agents/clone: 400 when the body is %j', async (body, error) => {
   const { clone } = await openTest(null)
   const response = await clone(body)
   expect(response.status).toBe(400)

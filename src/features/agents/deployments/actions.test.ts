@@ -46,7 +46,7 @@ test.each([
   'GET /api/swarms/:id/runs',
   'GET /api/swarms/:id/runs/:runId',
   'POST /api/swarms/:id/runs/:runId/cancel',
-])('%s: 404 for a stranger, with an unknown field too', async (route) => {
+])('%s: 404 for a stranger, also with an unknown field', async (route) => {
   const { web, signIn } = await withAgent()
   const eve = await signIn('eve@example.com', 'network')
   const [method = '', path = ''] = route.split(' ')

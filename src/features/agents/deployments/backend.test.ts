@@ -34,7 +34,7 @@ test.each([
   [{ agentId: 'ada', name: 'A\0da' }, 'name must not contain NUL'],
   [{ agentId: 'ada', config: { aiProvider: 'nobody' } }, 'Unsupported aiProvider'],
   [{ agentId: 'ada', config: { plan: 7 } }, 'plan must be text'],
-])('POST /api/deployments: 400 for %j, and nothing is written', async (body, error) => {
+])('POST /api/deployments: 400 when the body is %j, and nothing is written', async (body, error) => {
   const { deploy, platform } = deployable()
   const before = countRows(platform.db)
   const response = await deploy(body)
@@ -43,7 +43,7 @@ test.each([
   expect(countRows(platform.db)).toEqual(before)
 })
 
-test('POST /api/deployments: 404 for the agent of another user and for an owner who does not exist', async () => {
+test('POST /api/deployments: 404 when the agent is another user’s or the owner does not exist', async () => {
   const { deploy, platform, signIn } = deployable()
   await using _jobs = startJobs(platform)
   const ada = await signIn('ada@example.com')
@@ -60,7 +60,7 @@ test('POST /api/deployments: 404 for the agent of another user and for an owner 
   expect(dumpTables(platform.db)).toBe(before)
 })
 
-test('POST /api/deployments: 500 with the reason when the runtime cannot start it', async () => {
+test('POST /api/deployments: 500 with the reason when the runtime cannot start the agent', async () => {
   const { deploy, platform } = deployable()
   await using _jobs = startJobs(platform)
   const response = await deploy({ agentId: 'ada-1' })
@@ -68,7 +68,7 @@ test('POST /api/deployments: 500 with the reason when the runtime cannot start i
   expect(await response.json()).toEqual({ error: 'This test has no runtime' })
 })
 
-test('POST /api/deployments: 409 while a deleted agent of that id is still being removed', async () => {
+test('POST /api/deployments: 409 when a deleted agent with this id is still being removed', async () => {
   const runtime = { ...createNoRuntime('process', 'Not in this test'), remove: async () => {} }
   const { deploy, platform } = deployable({ runtime })
   await write(platform.db, (tx) => enqueueRemoval(platform, tx, { id: 'ada-1', runtime: null }))
@@ -90,7 +90,7 @@ test('POST /api/deployments: 503 when provisioning is switched off', async () =>
   expect(countRows(platform.db).agents).toBe(0)
 })
 
-test('POST /api/deployments: 429 beyond the rate of one address', async () => {
+test('POST /api/deployments: 429 when one address exceeds its rate', async () => {
   const { deploy } = deployable({ environment: { RATE_LIMIT_DEPLOYMENTS: '1' } })
   await deploy({})
   const response = await deploy({ agentId: 'ada-1' })

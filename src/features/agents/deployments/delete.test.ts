@@ -51,7 +51,7 @@ async function withAgent() {
   }
 }
 
-test('DELETE /api/agents/:id: 500 with the reason while the engine is away, and nothing changes', async () => {
+test('DELETE /api/agents/:id: 500 with the reason when the engine is unreachable, and nothing changes', async () => {
   const { engine, platform, remove } = await withAgent()
   engine.answers = false
   const before = dumpTables(platform.db)
@@ -67,7 +67,7 @@ test('DELETE /api/agents/:id: 500 with the reason while the engine is away, and 
   expect(engine.has.size).toBe(0)
 })
 
-test('DELETE /api/agents/:id: the agent stays stopped when the engine fails, and is deleted later', async () => {
+test('DELETE /api/agents/:id: 500 when the engine fails; the agent stays stopped and is deleted later', async () => {
   const { engine, platform, clock, web, cookie, remove, statusOfRow } = await withAgent()
   engine.removes = false
   const response = await remove()
@@ -99,7 +99,7 @@ test('DELETE /api/agents/:id: the agent stays stopped when the engine fails, and
   await until('the end of the job', () => platform.db.select().from(jobs).get()?.status === 'done')
 })
 
-test('DELETE /api/agents/:id: 200 for an agent that was never deployed while the engine is away', async () => {
+test('DELETE /api/agents/:id: 200 when the agent was never deployed and the engine is unreachable', async () => {
   const { engine, platform, remove } = await withAgent()
   await write(platform.db, (tx) => tx.update(agents).set({ port: null, runtime: null }).run())
   engine.answers = false

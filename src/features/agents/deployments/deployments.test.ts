@@ -56,7 +56,7 @@ async function pidOf({ dataDir }: TestServer, id: string): Promise<number | unde
   return (await findAgentPids(dataDir)).get(id)
 }
 
-test('POST /api/deployments: 201 when it starts the agent, 200 with the same when it runs already', async () => {
+test('POST /api/deployments: 201 when it starts the agent, 200 with the same body when it runs already', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const { user } = await read(SessionResponse, person.get('/api/auth/session'))
@@ -87,7 +87,7 @@ test('POST /api/deployments: 201 when it starts the agent, 200 with the same whe
   expect(agents).toMatchObject([{ id: 'ada-1', name: 'Ada Lovelace', status: 'running' }])
 })
 
-test('GET /api/agents/:id/events: every step from the request to a running agent, then its stop', async () => {
+test('GET /api/agents/:id/events: 200 with every step from the request to a running agent, then its stop', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const id = await requestAgent(server, person)
@@ -102,7 +102,7 @@ test('GET /api/agents/:id/events: every step from the request to a running agent
   expect((await following).at(-1)).toMatchObject({ status: 'stopped' })
 })
 
-test('GET /api/agents/:id/events: the stream ends with the agent', async () => {
+test('GET /api/agents/:id/events: 200 until the agent is deleted', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)
@@ -111,7 +111,7 @@ test('GET /api/agents/:id/events: the stream ends with the agent', async () => {
   expect((await following)[0]).toMatchObject({ status: 'running' })
 })
 
-test('POST /api/deployments: a failure leaves the agent in error with its reason', async () => {
+test('POST /api/deployments: 201 with the error and its reason when the deployment fails', async () => {
   await using server = await startServer({}, BROKEN_AGENT)
   const person = await signUp(server.urls.web)
   const response = await person.post('/api/agents/provision', { name: 'Ada' })
@@ -144,7 +144,7 @@ test('POST /api/deployments: a failure leaves the agent in error with its reason
   expect(detail.agent).toMatchObject({ status: 'stopped', lastError: null })
 })
 
-test('POST /api/deployments: the next port when another program holds the first', async () => {
+test('POST /api/deployments: 201 with the next port when another program uses the first', async () => {
   const [basePort = 0] = await findFreePorts(1)
   using _other = Bun.serve({ port: basePort, hostname: '127.0.0.1', fetch: () => new Response('mine') })
   await using server = await startServer({ AGENTS_BASE_PORT: String(Math.min(basePort, 60_000)) })
@@ -192,7 +192,7 @@ test('POST /api/agents/:id/restart: 200 during a deployment, and one agent runs'
 /** An agent that reports why it ends. */
 const TALKING_AGENT = [process.execPath, '-e', 'console.error("no room for the model"); process.exit(3)'] as const
 
-test('POST /api/agents/provision: an agent that never becomes healthy reports its exit code and last output', async () => {
+test('POST /api/agents/provision: an error with exit code and last output when the agent never becomes healthy', async () => {
   await using server = await startServer({}, TALKING_AGENT)
   const person = await signUp(server.urls.web)
   await requestAgent(server, person)
@@ -220,7 +220,7 @@ test('DELETE /api/agents/:id: 200 during a deployment, and nothing is left', asy
   expect((await person.get(`/api/agents/${id}`)).status).toBe(404)
 })
 
-test('POST /api/agents/:id/stop, start and restart: 200, and the process follows', async () => {
+test('POST /api/agents/:id/stop, start and restart: 200 and the process stops or starts', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)
@@ -242,7 +242,7 @@ test('POST /api/agents/:id/stop, start and restart: 200, and the process follows
   expect(await statusOf(person, id)).toBe('running')
 })
 
-test('GET /api/agents/:id: `active` on the backend where the web says `running`', async () => {
+test('GET /api/agents/:id: 200 with active in the backend API and running in the web API', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)
@@ -257,7 +257,7 @@ test('GET /api/agents/:id: `active` on the backend where the web says `running`'
   expect(await detail.json()).toMatchObject({ id, status: 'active' })
 })
 
-test('DELETE /api/agents/:id: the process ends, its folder goes, and its port is free for the next agent', async () => {
+test('DELETE /api/agents/:id: 200 ends the process, deletes its folder and frees its port', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)

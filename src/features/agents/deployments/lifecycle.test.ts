@@ -64,7 +64,7 @@ test('POST /api/agents/:id/update: 200 with another process and a backup, on bot
   expect(await statusOf(person, id)).toBe('running')
 })
 
-test('GET /api/agents/:id/deployments: a failed update is rolled back with its reason', async () => {
+test('GET /api/agents/:id/deployments: 200 with the reason when an update failed and was rolled back', async () => {
   using folder = tempFolder()
   const gate = folder.file('gate')
   await using server = await startServer(QUICK, [process.execPath, FAILING_AGENT, gate])
@@ -95,7 +95,7 @@ test('GET /api/agents/:id/deployments: a failed update is rolled back with its r
 })
 
 test.each(['a;b', '../agent', 'agent image', '$HOME', '`id`', '', 7, null])(
-  'POST /api/agents/:id/update: 400 for the image %p on both APIs, and nothing changes',
+  'POST /api/agents/:id/update: 400 when the image is %p, on both APIs, and nothing changes',
   async (image) => {
     const { web, backend, platform, signIn } = testPlatform()
     const { cookie, user } = await signIn()
@@ -173,7 +173,7 @@ test('POST /api/agents/:id/repair: 200 with another process, 500 when the agent 
 })
 
 test.each(['update', 'repair'] as const)(
-  'POST /api/agents/:id/stop: 200 during an %s, and the state is as before',
+  'POST /api/agents/:id/stop: 200 during an %s, and the state is unchanged',
   async (action) => {
     using folder = tempFolder()
     const gate = folder.file('gate')
@@ -257,7 +257,7 @@ test('GET /api/agents/:id/stats: 200 with null for unmeasured values', async () 
   })
 })
 
-test('GET /api/agents/:id: `unknown` while the engine does not respond, 500 for changes', async () => {
+test('GET /api/agents/:id: 200 with unknown when the engine does not respond, and 500 for changes', async () => {
   const { web, backend, platform, signIn } = testPlatform({ runtime: createNoRuntime('docker', 'No engine answers') })
   await using _jobs = startJobs(platform)
   const { cookie, user } = await signIn()
@@ -281,7 +281,7 @@ test('GET /api/agents/:id: `unknown` while the engine does not respond, 500 for 
   })
 })
 
-test('DELETE /api/agents/:id: its snapshots move to the trash', async () => {
+test('DELETE /api/agents/:id: 200 moves its snapshots to the trash', async () => {
   await using server = await startServer(QUICK)
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)

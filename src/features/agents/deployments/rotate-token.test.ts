@@ -47,7 +47,7 @@ async function statusOf(person: Person, id: string): Promise<string> {
   return (await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent.status
 }
 
-test('POST /api/agents/:id/token/rotate: 200 with a new token, the old one is invalid, and chat works', async () => {
+test('POST /api/agents/:id/token/rotate: 200 with a new token; the old one is invalid, and chat works', async () => {
   await using provider = await startProvider({ text: 'Tea.' })
   await using server = await startServer(withProvider(provider))
   const person = await signUp(server.urls.web)
@@ -96,7 +96,7 @@ test('POST /api/agents/:id/platform-token/rotate: 200 without a token, and the o
 }, 600_000)
 
 test.each(['token', 'platform-token'])(
-  'POST /api/agents/:id/%s/rotate: a running turn ends with the token it started with',
+  'POST /api/agents/:id/%s/rotate: 200 during a turn, which ends with the token it started with',
   async (name) => {
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let asked = 0
@@ -121,7 +121,7 @@ test.each(['token', 'platform-token'])(
   600_000,
 )
 
-test('POST /api/agents/:id/token/rotate: a stopped agent stays stopped and starts with both new tokens', async () => {
+test('POST /api/agents/:id/token/rotate: 200 when the agent is stopped, which later starts with both new tokens', async () => {
   await using server = await startServer({ AI_ECHO: 'true' })
   const person = await signUp(server.urls.web)
   const agentId = await createAgent(person, { model: 'local/echo' })
@@ -139,7 +139,7 @@ test('POST /api/agents/:id/token/rotate: a stopped agent stays stopped and start
   expect((await person.post('/api/chat', { agentId, message: 'Hi' })).status).toBe(200)
 }, 600_000)
 
-test('POST /api/agents/:id/repair: a stopped agent starts with a rotated token', async () => {
+test('POST /api/agents/:id/repair: 200 when the agent is stopped, which starts with the rotated token', async () => {
   await using server = await startServer({ WATCHDOG_KILL_WAIT: '0.05' })
   const person = await signUp(server.urls.web)
   const agentId = await createAgent(person)
@@ -151,7 +151,7 @@ test('POST /api/agents/:id/repair: a stopped agent starts with a rotated token',
   expect([await agent.openWith(old), await agent.openWith(token)]).toEqual(['refused', 'open'])
 }, 600_000)
 
-test(`${ROTATIONS} rotations at once leave one token, which opens the agent`, async () => {
+test(`POST /api/agents/:id/token/rotate: one valid token is left when ${ROTATIONS} rotations are concurrent`, async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const agentId = await createAgent(person)
@@ -165,7 +165,7 @@ test(`${ROTATIONS} rotations at once leave one token, which opens the agent`, as
 }, 600_000)
 
 test.each(['token', 'platform-token'])(
-  'POST /api/agents/:id/%s/rotate: completed after a crash of the platform',
+  'POST /api/agents/:id/%s/rotate: completed by the next start when the platform crashes',
   async (name) => {
     await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
     let program = await installation.start()
@@ -191,7 +191,7 @@ test.each(['token', 'platform-token'])(
   600_000,
 )
 
-test('POST /api/agents/:id/token/rotate: 500 while the engine does not respond, and nothing changes', async () => {
+test('POST /api/agents/:id/token/rotate: 500 when the engine does not respond, and nothing changes', async () => {
   const { web, platform, signIn: enter } = testPlatform({ runtime: createNoRuntime('docker', 'No engine answers') })
   const { cookie, user } = await enter()
   const row = { ownerId: user.id, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' } as const

@@ -50,7 +50,7 @@ test('GET /api/agents/:id/egress: 200 with the default of the template', async (
   expect(await it.get()).toMatchObject({ body: { policy: 'allow-list', isDefault: true } })
 })
 
-test('PUT /api/agents/:id/egress: 400 for another policy, and for what is no public destination', async () => {
+test('PUT /api/agents/:id/egress: 400 when the policy is unknown or a destination is not public', async () => {
   const { put } = await open()
   expect((await put({ policy: 'closed' })).status).toBe(400)
   for (const entry of ['', '*', '*.com', 'a b', 'http://a.example', 'a.example:0', 'a.example:99999', 'a.example/x']) {
@@ -81,7 +81,7 @@ test('GET and PUT /api/agents/:id/egress: 404 for a stranger', async () => {
   for (const response of await Promise.all(calls)) expect(response.status).toBe(404)
 })
 
-test('POST /v1/pages: 403 for a destination that the policy does not allow, which the owner allows by one request', async () => {
+test('POST /v1/pages: 403 when the policy does not allow the destination, until the owner allows it', async () => {
   const { put, readPage, get, allow } = await open()
   await put({ policy: 'none' })
   const refused = await readPage('https://api.example.com/page')
@@ -99,20 +99,20 @@ test('POST /v1/pages: 403 for a destination that the policy does not allow, whic
   expect((await readPage('http://api.example.com/page')).status).toBe(403)
 })
 
-test('POST /v1/pages: a private address is refused whatever SUMMARIZER_ALLOW_PRIVATE is, and shown as blocked', async () => {
+test('POST /v1/pages: 502 for a private address for any SUMMARIZER_ALLOW_PRIVATE, and it is listed as blocked', async () => {
   const { readPage, get } = await open({ SUMMARIZER_ALLOW_PRIVATE: 'true', EGRESS_PRIVATE_HOSTS: '' })
   expect((await readPage('http://127.0.0.1:8080/')).status).toBe(502)
   expect((await get('/blocked')).body.blocked).toMatchObject([{ host: '127.0.0.1', port: 8080, reason: 'address' }])
 })
 
-test('GET /api/agents/:id/egress/blocked: the latest 100 destinations', async () => {
+test('GET /api/agents/:id/egress/blocked: 200 with the latest 100 destinations', async () => {
   const { put, readPage, get } = await open()
   await put({ policy: 'none' })
   for (let index = 0; index < 120; index++) await readPage(`https://host-${index}.example/`)
   expect((await get('/blocked')).body.blocked).toHaveLength(100)
 })
 
-test('POST /api/agents/:id/egress/allow: 429 for the 201st destination', async () => {
+test('POST /api/agents/:id/egress/allow: 429 at 200 destinations', async () => {
   const { put, allow } = await open()
   await put({ policy: 'allow-list', allow: Array.from({ length: 200 }, (_, index) => `host-${index}.example`) })
   expect((await allow('one-more.example')).status).toBe(429)

@@ -32,7 +32,7 @@ test.each([
   ['/api/register-home', 'Home installation registered', 'home'],
   ['/api/register-link', 'OpenClaw instance linked', 'link'],
 ] as const)(
-  'POST %s: 200 with the key of the user or the operator’s, and it is listed',
+  'POST %s: 200 with the key of the user or the operator’s, and the machine is listed',
   async (path, message, mode) => {
     const { post, list, ada, clock } = await openTest()
     for (const headers of [operator, bearer(ada.key)]) {
@@ -48,7 +48,7 @@ test.each([
   },
 )
 
-test('POST /api/register-link ignores mode; POST /api/register-home stores it', async () => {
+test('POST /api/register-link: 200 ignores mode, which POST /api/register-home stores', async () => {
   const { post, list, ada } = await openTest()
   await post('/api/register-link', { userId: ada.user.id, mode: 'cloud' })
   expect((await list()).map(({ mode }) => mode)).toEqual(['link'])
@@ -56,7 +56,7 @@ test('POST /api/register-link ignores mode; POST /api/register-home stores it', 
   expect((await list()).map(({ mode }) => mode)).toEqual(['cloud'])
 })
 
-test('POST /api/register-home: a repeated name updates its row, other names add rows', async () => {
+test('POST /api/register-home: 200 updates the row when the name is repeated, and adds one for another name', async () => {
   const { post, list, ada, clock } = await openTest()
   await Promise.all(
     Array.from({ length: 20 }, () => post('/api/register-home', { userId: ada.user.id, name: 'attic' })),
@@ -78,7 +78,7 @@ test('POST /api/register-home: a repeated name updates its row, other names add 
   })
 })
 
-test('POST /api/register-link: the gateway URL is stored without credentials', async () => {
+test('POST /api/register-link: 200 stores the gateway URL without credentials', async () => {
   const { post, list, ada } = await openTest()
   for (const route of ['/api/register-home', '/api/register-link']) {
     const gatewayUrl = 'http://ada:geheim@192.168.1.7:18789/x'
@@ -87,7 +87,7 @@ test('POST /api/register-link: the gateway URL is stored without credentials', a
   expect((await list()).map(({ gatewayUrl }) => gatewayUrl)).toEqual(Array(2).fill('http://192.168.1.7:18789/x'))
 })
 
-test('POST /api/register-link: the gateway token is encrypted and never returned', async () => {
+test('POST /api/register-link: 200 stores the gateway token encrypted and never returns it', async () => {
   const { post, platform, web, ada } = await openTest()
   await post('/api/register-home', { userId: ada.user.id, gatewayToken: 'gw_very-secret' })
   const row = platform.db.select().from(installations).get()
@@ -100,7 +100,7 @@ test('POST /api/register-link: the gateway token is encrypted and never returned
   expect(shown).not.toContain(row?.gatewayToken ?? '')
 })
 
-test('POST /api/register-home: the operator may register a user without an account', async () => {
+test('POST /api/register-home: 200 when the operator registers a user without an account', async () => {
   const { post, list, web, ada } = await openTest()
   expect((await post('/api/register-home', { userId: 'user-of-elsewhere' })).status).toBe(200)
   expect((await list()).map(({ userId }) => userId)).toEqual(['user-of-elsewhere'])
@@ -120,7 +120,7 @@ test.each([
   [{ userId: 'a', gatewayUrl: 'javascript:1' }, 'gatewayUrl must be an http or https URL'],
   [{ userId: 'a', gatewayToken: 5 }, 'gatewayToken must be text'],
   [{ userId: 'a', name: 'x'.repeat(65) }, 'name is too long (max 64 chars)'],
-])('POST /api/register-home: 400 for %j, and nothing is stored', async (body, error) => {
+])('POST /api/register-home: 400 when the body is %j, and nothing is stored', async (body, error) => {
   const { post, list } = await openTest()
   const response = await post('/api/register-home', body)
   expect(response.status).toBe(400)
@@ -146,13 +146,13 @@ test.each(['/api/register-home', '/api/register-link'])(
   },
 )
 
-test('POST /api/register-home works with a user’s key where no internal key is set', async () => {
+test('POST /api/register-home: 200 with a user’s key when no internal key is set', async () => {
   const { post, ada } = await openTest({ INTERNAL_API_KEY: '' })
   expect((await post('/api/register-home', { userId: ada.user.id }, bearer(ada.key))).status).toBe(200)
   expect((await post('/api/register-home', { userId: ada.user.id })).status).toBe(500)
 })
 
-test('POST /api/register-home: 429 at the 51st machine of one user', async () => {
+test('POST /api/register-home: 429 when the user has 50 machines', async () => {
   const { post, ada } = await openTest()
   const registerNamed = (name: string) => post('/api/register-home', { userId: ada.user.id, name })
   for (let count = 0; count < 50; count++) expect((await registerNamed(`m${count}`)).status).toBe(200)
@@ -185,7 +185,7 @@ test('POST /api/heartbeat: 200 for known, unknown and missing users', async () =
 test.each([
   ['{"userId":5}', 'userId must be text'],
   ['{', 'Malformed JSON in request body'],
-])('POST /api/heartbeat: 400 for %s', async (body, error) => {
+])('POST /api/heartbeat: 400 when the body has %s', async (body, error) => {
   const { backend } = await openTest()
   const headers = { 'content-type': 'application/json' }
   const response = await backend.request('/api/heartbeat', { method: 'POST', headers, body })
@@ -193,7 +193,7 @@ test.each([
   expect(await response.json()).toEqual({ error })
 })
 
-test('POST /api/heartbeat: 429 with RateLimit headers over the general limit', async () => {
+test('POST /api/heartbeat: 429 with RateLimit headers when the general limit is exceeded', async () => {
   const { backend, ada } = await openTest({ RATE_LIMIT_BACKEND: '2' })
   const beat = () => backend.request('/api/heartbeat', json('POST', { userId: ada.user.id }))
   expect([(await beat()).status, (await beat()).status]).toEqual([200, 200])
@@ -202,7 +202,7 @@ test('POST /api/heartbeat: 429 with RateLimit headers over the general limit', a
   expect(refused.headers.get('ratelimit-remaining')).toBe('0')
 })
 
-test('markSilent logs a machine once after 15 minutes; a heartbeat reactivates it', async () => {
+test('markSilent logs a machine once after 15 minutes; a heartbeat marks it active again', async () => {
   const { post, list, ada, clock, platform, logLines } = await openTest()
   await post('/api/register-home', { userId: ada.user.id, name: 'cellar' })
   clock.advance(1)
@@ -223,7 +223,7 @@ test('markSilent logs a machine once after 15 minutes; a heartbeat reactivates i
   expect(await statuses()).toEqual(['active', 'active'])
 })
 
-test('GET /api/installations and DELETE /api/installations/:id on the web: own machines only, a stranger’s is 404', async () => {
+test('GET /api/installations and DELETE /api/installations/:id: 200 for own machines, 404 for a stranger’s', async () => {
   const { post, web, list, ada, signIn } = await openTest()
   const eve = await signIn('eve@example.com')
   await post('/api/register-home', { userId: ada.user.id })
@@ -245,7 +245,7 @@ test('GET /api/installations and DELETE /api/installations/:id on the web: own m
   expect((await list()).map(({ userId }) => userId)).toEqual([eve.user.id])
 })
 
-test('GET /api/installations on the backend: the internal key only, and for one user theirs', async () => {
+test('GET /api/installations in the backend API: 200 with the internal key, all machines or one user’s; 401 and 403 otherwise', async () => {
   const { backend, post, ada } = await openTest()
   await post('/api/register-home', { userId: ada.user.id })
   await post('/api/register-home', { userId: 'somebody' })
@@ -257,7 +257,7 @@ test('GET /api/installations on the backend: the internal key only, and for one 
   expect((await read(Installations, ask({ ...operator, 'x-user-id': ada.user.id }))).count).toBe(1)
 })
 
-test("DELETE /api/user: the account's machines are deleted", async () => {
+test("DELETE /api/user: 200 deletes the account's machines", async () => {
   const { post, web, platform, ada } = await openTest()
   await post('/api/register-home', { userId: ada.user.id })
   const rows = () => platform.db.select().from(installations).where(eq(installations.userId, ada.user.id)).all()

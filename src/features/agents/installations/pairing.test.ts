@@ -43,7 +43,7 @@ test('POST /api/installations/pairing-codes: 201 with a code that is stored as a
   expect((await create({})).status).toBe(401)
 })
 
-test('POST /api/installations/pairing-codes: 429 at 10 unused codes, 403 for a key without the scope', async () => {
+test('POST /api/installations/pairing-codes: 429 at 10 unused codes, 403 when the key lacks the scope', async () => {
   const { create, web, ada, clock } = await openTest()
   for (let count = 0; count < 10; count++) expect((await create()).status).toBe(201)
   expect((await create()).status).toBe(429)
@@ -53,7 +53,7 @@ test('POST /api/installations/pairing-codes: 429 at 10 unused codes, 403 for a k
   expect((await create(bearer((await read(CreatedKey, keys)).key))).status).toBe(403)
 })
 
-test('POST /api/installations/pair: 201 with credentials that work, and the machine is listed with its agent', async () => {
+test('POST /api/installations/pair: 201 with valid credentials, and the machine is listed with its agent', async () => {
   const { newCode, pair, list, web, backend, ada } = await openTest()
   const code = await newCode()
   const response = await pair(` ${code.toLowerCase().replace('-', ' ')} `, {
@@ -92,7 +92,7 @@ test('POST /api/installations/pair: 201 with credentials that work, and the mach
   }
 })
 
-test('POST /api/installations/pair: 409 for a used and an expired code, 400 for an unknown and a malformed one', async () => {
+test('POST /api/installations/pair: 409 when the code is used or expired, 400 when it is unknown or malformed', async () => {
   const { newCode, pair, clock, list } = await openTest({ PAIRING_CODE_MINUTES: '0.5' })
   const used = await newCode()
   const answers = await Promise.all(Array.from({ length: 5 }, () => pair(used)))
@@ -126,7 +126,7 @@ test('POST /api/installations/pair: 429 after 10 attempts of one address, and af
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
 })
 
-test('POST /api/installations/pair: 409 naming the command for a version that is too far away; the code stays valid', async () => {
+test('POST /api/installations/pair: 409 with the command when the versions are too far apart; the code stays valid', async () => {
   const { newCode, pair } = await openTest()
   const code = await newCode()
   const refused = await pair(code, { version: '7.0.0' })
@@ -139,7 +139,7 @@ test('POST /api/installations/pair: 409 naming the command for a version that is
   expect((await pair(code)).status).toBe(201)
 })
 
-test('pairing again under the same name replaces the token', async () => {
+test('POST /api/installations/pair: 201 replaces the token when the name is the same', async () => {
   const { newCode, pair, backend, list } = await openTest()
   const first = PairedMachine.parse(await (await pair(await newCode())).json())
   const second = PairedMachine.parse(await (await pair(await newCode())).json())
@@ -150,7 +150,7 @@ test('pairing again under the same name replaces the token', async () => {
   expect(await list()).toHaveLength(1)
 })
 
-test('PUT /api/installations/self: 409 for a version that is too far away, which the list then shows', async () => {
+test('PUT /api/installations/self: 409 when the versions are too far apart, which the list then shows', async () => {
   const { newCode, pair, backend, list } = await openTest()
   const { token } = PairedMachine.parse(await (await pair(await newCode())).json())
   const refused = await backend.request('/api/installations/self', json('PUT', { version: '7.0.0' }, bearer(token)))
@@ -160,7 +160,7 @@ test('PUT /api/installations/self: 409 for a version that is too far away, which
   ])
 })
 
-test('a machine that is back after a reported outage is reported, and its agent runs again', async () => {
+test('createTunnelRecorder reports when a machine is back after a reported outage, and its agent runs again', async () => {
   const { newCode, pair, platform, clock, list } = await openTest()
   const { installationId, agentId } = PairedMachine.parse(await (await pair(await newCode())).json())
   await forgetTunnels(platform.agents)
@@ -183,7 +183,7 @@ test('a machine that is back after a reported outage is reported, and its agent 
   expect(await list()).toMatchObject([{ tunnel: { state: 'offline', since: clock.now().toISOString() } }])
 })
 
-test('PUT /api/installations/self and GET /api/installations/:id/tunnel: 401 for other credentials, 404 for the machine of someone else', async () => {
+test('PUT /api/installations/self and GET /api/installations/:id/tunnel: 401 with other credentials, 404 for another user’s machine', async () => {
   const { newCode, pair, backend, web, signIn } = await openTest()
   const paired = PairedMachine.parse(await (await pair(await newCode())).json())
   const other = PairedMachine.parse(await (await pair(await newCode(), { name: 'cellar' })).json())
@@ -201,7 +201,7 @@ test('PUT /api/installations/self and GET /api/installations/:id/tunnel: 401 for
   expect(self.status).toBe(401)
 })
 
-test('DELETE /api/installations/:id ends the token of the machine and deletes its agent', async () => {
+test('DELETE /api/installations/:id: 200 ends the token of the machine and deletes its agent', async () => {
   const { newCode, pair, backend, web, ada, list, platform } = await openTest()
   const paired = PairedMachine.parse(await (await pair(await newCode())).json())
   const path = `/api/installations/${paired.installationId}`
@@ -212,7 +212,7 @@ test('DELETE /api/installations/:id ends the token of the machine and deletes it
   expect(self.status).toBe(401)
 })
 
-test('an offline machine: chat and its pages get 503 that says since when; the platform does not start or stop it', async () => {
+test('POST /api/chat: 503 MACHINE_OFFLINE with the time when the machine is offline; stop, restart and start are 409', async () => {
   const { newCode, pair, web, ada, platform, clock } = await openTest()
   const paired = PairedMachine.parse(await (await pair(await newCode(), { gatewayToken: 'gw_1' })).json())
   await forgetTunnels(platform.agents)

@@ -6,7 +6,7 @@ test.each([
   ['0.2.7', '0.3.0'],
   ['0.4.0', '0.3.0'],
   ['1.0.0-beta.1', '1.0.0'],
-])('findSkew accepts version %s on a platform of version %s', (machine, platform) => {
+])('findSkew accepts version %s when the platform has version %s', (machine, platform) => {
   expect(findSkew(machine, platform)).toBeNull()
 })
 
@@ -16,6 +16,9 @@ test.each([
   ['0.5.0', '0.3.0', 'run stead upgrade on the server'],
   ['2.0.0', '1.9.0', 'run stead upgrade on the server'],
   ['latest', '1.0.0', 'is not understood'],
-])('findSkew refuses version %s on a platform of version %s and names the command', (machine, platform, command) => {
-  expect(findSkew(machine, platform)).toContain(command)
-})
+])(
+  'findSkew refuses version %s when the platform has version %s, and names the command',
+  (machine, platform, command) => {
+    expect(findSkew(machine, platform)).toContain(command)
+  },
+)

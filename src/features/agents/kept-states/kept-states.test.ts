@@ -102,7 +102,7 @@ test('keepStatesJob copies a stopped or sleeping agent once after each stop', as
   }
 })
 
-test('keepStatesJob keeps the former copy and logs the reason when files cannot be read or stored', async () => {
+test('keepStatesJob keeps the previous copy and logs the reason when files cannot be read or stored', async () => {
   const { engine, clock, run, kept, files, platform, logLines } = await openSwarm()
   await run()
   clock.advance(15 * MINUTE_MS)
@@ -140,7 +140,7 @@ test('keepRestoredStates makes restored files the newest copy, and removeKeptSta
   expect(await kept()).toBe('without memory')
 })
 
-test('DELETE /api/agents/:id: 200, and no copy is left', async () => {
+test('DELETE /api/agents/:id: 200 and no copy is left', async () => {
   const { backend, run, files } = await openSwarm()
   await run()
   expect(files()).toHaveLength(1)
@@ -148,7 +148,7 @@ test('DELETE /api/agents/:id: 200, and no copy is left', async () => {
   expect([response.status, files()]).toEqual([200, []])
 })
 
-test('keepStatesJob leaves no copy of an agent that is deleted meanwhile', async () => {
+test('keepStatesJob leaves no copy when an agent is deleted in the meantime', async () => {
   const { platform, runtime, files } = await openSwarm()
   const deleting: Runtime = {
     ...runtime,

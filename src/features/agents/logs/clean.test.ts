@@ -8,15 +8,15 @@ test.each([
   [`a key sk_${'a'.repeat(43)}`, 'a key sk_[redacted]'],
   ['a\0b', 'a\uFFFDb'],
   ['', ''],
-])('createLineCleaner turns %j into %j', (text, kept) => {
+])('createLineCleaner, when given %j, returns %j', (text, kept) => {
   expect(createLineCleaner(['gw-secret.value+1', 'abc'])(text)).toBe(kept)
 })
 
-test('createLineCleaner truncates a long line with a notice', () => {
+test('createLineCleaner truncates a line with a notice when it is long', () => {
   expect(createLineCleaner([])('y'.repeat(10_000))).toBe(`${'y'.repeat(8192)} [1808 characters more]`)
 })
 
-test('createLineCleaner masks a secret at the truncation', () => {
+test('createLineCleaner masks a secret when the truncation splits it', () => {
   const secret = 'topsecret-value-of-the-agent'
   expect(createLineCleaner([secret])(`${'y'.repeat(8180)}${secret}`)).not.toContain('topsecret')
 })

@@ -40,7 +40,7 @@ test('gatherBatches ends a silent source when the reader fails', async () => {
   expect(session.signal.aborted).toBe(true)
 })
 
-test('gatherBatches throws errors of the source', async () => {
+test('gatherBatches throws when the source throws', async () => {
   const session = new AbortController()
   const failing = async function* () {
     yield 1

@@ -64,7 +64,7 @@ async function listen(
 }
 
 for (const [api, openListener] of API_NAMES) {
-  test(`GET /api/logs/:agentId/stream (${api}): sends connected, stored lines, new lines and the end, with ids`, async () => {
+  test(`GET /api/logs/:agentId/stream (${api}): 200 with connected, stored lines, new lines and the end, with ids`, async () => {
     const world = await withAgent()
     await world.say('one', 'two\ndata: forged\n\nevent: line')
     const client = await listen(world, api, openListener(world))
@@ -89,7 +89,7 @@ for (const [api, openListener] of API_NAMES) {
     await client.ended
   })
 
-  test(`GET /api/logs/:agentId/stream (${api}): continues after Last-Event-ID, or starts with the last 500 lines`, async () => {
+  test(`GET /api/logs/:agentId/stream (${api}): 200 continues after Last-Event-ID, or starts with the last 500 lines`, async () => {
     const world = await withAgent()
     await world.say(...Array.from({ length: 700 }, (_, index) => `line ${index + 1}`))
     const first = await listen(world, api, openListener(world))
@@ -110,7 +110,7 @@ for (const [api, openListener] of API_NAMES) {
     await second.ended
   })
 
-  test(`GET /api/logs/:agentId/stream (${api}): with detail, when and where each line was written; 400 otherwise`, async () => {
+  test(`GET /api/logs/:agentId/stream (${api}): 200 with time and source of each line when detail is set; 400 when it is invalid`, async () => {
     const world = await withAgent()
     await world.say('one')
     await world.add([{ at: world.clock.now(), stream: 'exit', text: '1' }])
@@ -141,7 +141,7 @@ for (const [api, openListener] of API_NAMES) {
     await client.ended
   })
 
-  test(`GET /api/logs/:agentId/history (${api}): a search in any case, a page at a time`, async () => {
+  test(`GET /api/logs/:agentId/history (${api}): 200 with matching lines in any case, page by page`, async () => {
     const world = await withAgent()
     await world.say(...Array.from({ length: 90 }, (_, index) => (index % 3 === 0 ? `Error ${index}` : `fine ${index}`)))
     const get = (query: string) =>
@@ -175,7 +175,7 @@ for (const [api, openListener] of API_NAMES) {
     expect(await response.json()).toEqual({ error })
   })
 
-  test(`POST /api/logs/:agentId/stop (${api}): ends all streams of the agent only; the log continues`, async () => {
+  test(`POST /api/logs/:agentId/stop (${api}): 200 ends all streams of this agent; the log continues`, async () => {
     const world = await withAgent()
     const kind = { name: 'Bo', model: 'm', plan: 'solo', aiProvider: 'openrouter', status: 'running' } as const
     await write(world.platform.db, (tx) =>
@@ -197,7 +197,7 @@ for (const [api, openListener] of API_NAMES) {
     await other.ended
   })
 
-  test(`GET /api/logs/active (${api}): a stream counts until 30 s after its last client`, async () => {
+  test(`GET /api/logs/active (${api}): 200 with a stream until 30 s after its last client left`, async () => {
     const world = await withAgent()
     await world.say('one')
     const get = () => read(ActiveLogs, world[api].request('/api/logs/active', { headers: openListener(world) }))
@@ -236,7 +236,7 @@ test.each([
   },
 )
 
-test('GET /api/logs/active: own agents only, 401 without a session', async () => {
+test('GET /api/logs/active: 200 with own agents only, 401 without a session', async () => {
   const world = await withAgent()
   const client = await listen(world, 'web', world.ada.cookie)
   const seen = await read(ActiveLogs, world.web.request('/api/logs/active', { headers: world.eve.cookie }))
@@ -247,7 +247,7 @@ test('GET /api/logs/active: own agents only, 401 without a session', async () =>
   await client.ended
 })
 
-test('GET /api/logs/:agentId/stream: 429 for an eleventh stream, until another one ends', async () => {
+test('GET /api/logs/:agentId/stream: 429 when ten streams are open, until one ends', async () => {
   const world = await withAgent()
   const responses = await Promise.all(
     Array.from({ length: 11 }, () => world.web.request('/api/logs/ada-1/stream', { headers: world.ada.cookie })),

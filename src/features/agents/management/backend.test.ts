@@ -53,7 +53,7 @@ test.each([
   [{ name: ' ' }, 'Agent name is required'],
   [{ name: 'x'.repeat(101) }, 'Agent name must be at most 100 characters'],
   [{ name: 'Ada', config: { plan: 7 } }, 'plan must be text'],
-])('POST /api/agents: 400 for %j, and nothing is written', async (body, error) => {
+])('POST /api/agents: 400 when the body is %j, and nothing is written', async (body, error) => {
   const { backend, platform } = testPlatform()
   const response = await backend.request('/api/agents', json('POST', body, OPERATOR))
   expect(response.status).toBe(400)
@@ -78,7 +78,7 @@ test('GET /api/agents: 200 with a flat list, all for the operator and own ones f
   ])
 })
 
-test('GET /api/agents/:id: 200 with the detail itself', async () => {
+test('GET /api/agents/:id: 200 with the agent at the top level of the body', async () => {
   const { backend, headersFor, ada, ids } = await withAgents()
   const response = await backend.request(`/api/agents/${ids.ada}`, { headers: headersFor(ada) })
   expect(response.status).toBe(200)
@@ -118,7 +118,7 @@ test('PUT /api/agents/:id: 200 changes the given fields and keeps the rest', asy
   expect(await (await put({})).json()).toMatchObject({ plan: 'label', aiProvider: 'groq' })
 })
 
-test('PUT and POST /api/agents: 400 for a plan or provider that does not exist, 402 for a size beyond the plan', async () => {
+test('PUT and POST /api/agents: 400 when plan or provider does not exist, 402 when the size exceeds the plan', async () => {
   const { backend, headersFor, ada, eve, ids } = await withAgents()
   const put = (body: unknown) => backend.request(`/api/agents/${ids.ada}`, json('PUT', body, headersFor(ada)))
   expect((await put({ plan: 'bogus' })).status).toBe(400)
@@ -139,7 +139,7 @@ test('PUT /api/agents/:id: 200 applies the settings in config', async () => {
   expect(await shown.json()).toMatchObject({ config: { model: 'openai/gpt-4o', skills: ['weather'] } })
 })
 
-test('PUT /api/agents/:id: 400 for a field of the wrong kind, and nothing changes', async () => {
+test('PUT /api/agents/:id: 400 when a field has the wrong type, and nothing changes', async () => {
   const { backend, platform, headersFor, ada, ids } = await withAgents()
   const before = dumpTables(platform.db)
   const response = await backend.request(`/api/agents/${ids.ada}`, json('PUT', { plan: 7 }, headersFor(ada)))
@@ -148,7 +148,7 @@ test('PUT /api/agents/:id: 400 for a field of the wrong kind, and nothing change
 })
 
 test.each(['GET', 'PUT'] as const)(
-  '%s /api/agents/:id: 404 for the agent of another user or of the operator, and for a missing one',
+  '%s /api/agents/:id: 404 when the agent is missing, another user’s or the operator’s',
   async (method) => {
     const { backend, platform, headersFor, eve, ids } = await withAgents()
     const before = dumpTables(platform.db)
@@ -163,7 +163,7 @@ test.each(['GET', 'PUT'] as const)(
 )
 
 test.each(['start', 'stop', 'restart'])(
-  'POST /api/agents/:id/%s: 404 for a stranger’s, and nothing changes',
+  'POST /api/agents/:id/%s: 404 for a stranger, and nothing changes',
   async (action) => {
     const { backend, platform, headersFor, eve, ids } = await withAgents()
     const before = dumpTables(platform.db)
@@ -176,7 +176,7 @@ test.each(['start', 'stop', 'restart'])(
   },
 )
 
-test('DELETE /api/agents/:id: one answer for own, foreign and missing ids; only the own one goes', async () => {
+test('DELETE /api/agents/:id: 200 with the same body for own, foreign and missing ids; only the own agent is deleted', async () => {
   const { backend, platform, headersFor, eve, ids } = await withAgents()
   for (const id of [ids.ada, 'missing-00000000', ids.eve, ids.eve]) {
     const response = await backend.request(`/api/agents/${id}`, { method: 'DELETE', headers: headersFor(eve) })
@@ -239,7 +239,7 @@ test('GET /api/agents: 403 when the forwarded user does not exist', async () => 
   expect((await backend.request('/api/agents', { headers: headersFor('usr_nobody') })).status).toBe(403)
 })
 
-test('a user without an internal key still provisions through the web app, which is in the same process', async () => {
+test('POST /api/agents/provision: 201 in the web API when no internal key is set', async () => {
   const { web, signIn, platform } = testPlatform({ environment: { INTERNAL_API_KEY: '' } })
   await using _jobs = startJobs(platform)
   const { cookie } = await signIn('ada@example.com', 'network')
@@ -247,7 +247,7 @@ test('a user without an internal key still provisions through the web app, which
   expect((await web.request('/api/agents/provision', request)).status).toBe(201)
 })
 
-test('every route below /api of the backend: 429 beyond the rate of one address', async () => {
+test('every route below /api of the backend API: 429 when one address exceeds its rate', async () => {
   const { backend } = testPlatform({ environment: { RATE_LIMIT_BACKEND: '1' } })
   await backend.request('/api/agents')
   const response = await backend.request('/api/agents')
@@ -255,7 +255,7 @@ test('every route below /api of the backend: 429 beyond the rate of one address'
   expect(await response.json()).toEqual({ error: 'Too many requests, please slow down.' })
 })
 
-test('POST /api/agents and /api/deployments: 429 for a user at the cap of their plan, none for operator and admins', async () => {
+test('POST /api/agents and /api/deployments: 429 when a user reaches the cap of the plan, not for operator and administrators', async () => {
   const test = testPlatform({ environment: { ADMIN_EMAILS: 'root@example.com' } })
   await using _jobs = startJobs(test.platform)
   const headersFor = (userId?: string) => ({ ...OPERATOR, ...(userId && { 'x-user-id': userId }) })

@@ -24,7 +24,7 @@ async function runningPid({ dataDir, urls }: TestServer, person: Person, id: str
   })
 }
 
-test('PUT /api/agents/:id/config: a running agent gets changed settings, and tokens as files', async () => {
+test('PUT /api/agents/:id/config: 200 and the running agent gets changed settings, and tokens as files', async () => {
   await using provider = await startProvider()
   await using server = await startServer({ OPENROUTER_API_KEY: 'sk-or-any', OPENROUTER_BASE_URL: provider.baseUrl })
   const person = await signUp(server.urls.web)

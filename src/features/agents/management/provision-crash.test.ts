@@ -5,7 +5,7 @@ import { openInstallation } from '../../../../tests/harness/server.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { ProvisionResponse, WebAgentList } from '../registry/schemas.ts'
 
-test('POST /api/agents/provision: one agent for an Idempotency-Key across a crash', async () => {
+test('POST /api/agents/provision: 201 with the same agent when the Idempotency-Key is repeated after a crash', async () => {
   await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
   const before = await installation.start()
   const person = await signUp(before.urls.web)

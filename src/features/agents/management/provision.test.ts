@@ -29,23 +29,26 @@ test.each([
   ['openrouter', { model: 'custom' }, 'openrouter'],
   ['groq', { model: 'custom' }, 'groq'],
   ['openrouter', { model: 'custom', config: { aiProvider: 'gemini' } }, 'gemini'],
-])('POST /api/agents/provision: AI_PROVIDER=%s and %j select provider %s', async (AI_PROVIDER, body, aiProvider) => {
-  await using test = openTest({ AI_PROVIDER })
-  const { cookie } = await test.signIn('ada@example.com', 'network')
-  expect(await test.provision(body, cookie)).toMatchObject({ aiProvider, model: body.model })
-})
+])(
+  'POST /api/agents/provision: with AI_PROVIDER=%s and %j, 201 with provider %s',
+  async (AI_PROVIDER, body, aiProvider) => {
+    await using test = openTest({ AI_PROVIDER })
+    const { cookie } = await test.signIn('ada@example.com', 'network')
+    expect(await test.provision(body, cookie)).toMatchObject({ aiProvider, model: body.model })
+  },
+)
 
 test.each([
   [{}, 'label'],
   [{ tier: 'pro' }, 'pro'],
   [{ config: { plan: 'network' } }, 'label'],
-])('POST /api/agents/provision: %j selects plan %s', async (body, plan) => {
+])('POST /api/agents/provision: when the body is %j, 201 with plan %s', async (body, plan) => {
   await using test = openTest()
   const { cookie } = await test.signIn('ada@example.com', 'network')
   expect(await test.provision(body, cookie)).toMatchObject({ plan })
 })
 
-test('POST /api/agents/provision: 402 when the tier is larger than the plan, and the default stays within it', async () => {
+test('POST /api/agents/provision: 402 when the tier exceeds the plan; the default tier is within it', async () => {
   await using test = openTest()
   const { cookie } = await test.signIn('ada@example.com', 'solo')
   const order = json('POST', { name: 'Ada', tier: 'enterprise' }, cookie)
@@ -55,7 +58,7 @@ test('POST /api/agents/provision: 402 when the tier is larger than the plan, and
   expect(await test.provision({}, cookie)).toMatchObject({ plan: 'solo' })
 })
 
-test('POST /api/agents/provision: 400 naming near matches for an unknown model, and no agent is made', async () => {
+test('POST /api/agents/provision: 400 with similar names when the model is unknown, and no agent is created', async () => {
   await using test = await aiPlatform()
   await test.platform.catalogue.refresh(AbortSignal.timeout(5000))
   const { cookie } = await test.join('network')

@@ -62,7 +62,7 @@ async function startOwner(environment: Record<string, string> = {}) {
   return { ...owner, put, secrets }
 }
 
-test('PUT /api/agents/:id/config: a token that its service refuses is 400 with the reason, and nothing is saved', async () => {
+test('PUT /api/agents/:id/config: 400 with the reason when the service refuses a token, and nothing is saved', async () => {
   const { put, secrets } = await startOwner()
   expect(await put({ telegramToken: '42:wrong', brain: 'careful' })).toEqual([
     400,
@@ -75,7 +75,7 @@ test('PUT /api/agents/:id/config: a token that its service refuses is 400 with t
   expect(await secrets()).toMatchObject({ telegramToken: true, discordBotToken: true })
 })
 
-test('PUT /api/agents/:id/config: 503 for an unreachable service, 502 for a failing one, none when a token is removed', async () => {
+test('PUT /api/agents/:id/config: 503 when a service is unreachable, 502 when it fails, 200 when a token is removed', async () => {
   const { put, secrets } = await startOwner({ TELEGRAM_API_URL: NOWHERE })
   expect(await put({ telegramToken: TOKEN })).toEqual([
     503,
@@ -96,7 +96,7 @@ test("PUT /api/agents/:id/config: 200 after checking each of Slack's tokens by i
   expect(await secrets()).toMatchObject({ slackBotToken: true, slackAppToken: true })
 })
 
-test('PUT /api/agents/:id/config: 400 for a token that no agent of this kind would use, and nothing is saved', async () => {
+test('PUT /api/agents/:id/config: 400 when no agent of this kind uses the token, and nothing is saved', async () => {
   const { put, secrets, platform, agent } = await startOwner()
   const become = (kind: 'stead' | 'openclaw') =>
     write(platform.db, (tx) => tx.update(agents).set({ kind, runtime: 'docker' }).where(eq(agents.id, agent.id)).run())
@@ -113,12 +113,12 @@ test('PUT /api/agents/:id/config: 400 for a token that no agent of this kind wou
   expect(await secrets()).toMatchObject({ whatsappToken: true })
 })
 
-test('PUT /api/agents/:id/config: a stranger’s is 404, whatever the token', async () => {
+test('PUT /api/agents/:id/config: 404 for a stranger, whatever the token', async () => {
   const { asStranger, agent } = await startOwner({ TELEGRAM_API_URL: NOWHERE })
   expect((await asStranger(`/api/agents/${agent.id}/config`, 'PUT', { telegramToken: TOKEN })).status).toBe(404)
 })
 
-test('POST /api/provision and POST /api/deployments: 400 for a refused token, and no agent', async () => {
+test('POST /api/provision and POST /api/deployments: 400 when a token is refused, and no agent is created', async () => {
   const { platform, backend, user } = await startOwner()
   const before = listAgents(platform.db, { kind: 'operator' }).length
   const ask = (path: string, body: object) => backend.request(path, json('POST', body, bearer(INTERNAL_KEY)))

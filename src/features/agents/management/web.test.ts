@@ -39,7 +39,7 @@ test('GET /api/agents: 200 with an empty list without a session', async () => {
   expect(await response.json()).toEqual({ agents: [], count: 0, status: 'ok' })
 })
 
-test('GET /api/agents: own agents only, newest first, and no token among their fields', async () => {
+test('GET /api/agents: 200 with own agents only, newest first, without tokens', async () => {
   const test = testPlatform()
   const ada = await test.signIn('ada@example.com')
   const eve = await test.signIn('eve@example.com')
@@ -64,7 +64,7 @@ test('GET /api/agents: own agents only, newest first, and no token among their f
   })
 })
 
-test('GET /api/agents: gateways are reached over TLS when the app is', async () => {
+test('GET /api/agents: 200 with wss URLs of gateways when the app uses https', async () => {
   const test = testPlatform({ environment: { APP_URL: 'https://stead.example', DOMAIN: 'stead.example' } })
   const { user, cookie } = await test.signIn()
   const { id } = await addAgent(test, user.id)
@@ -127,7 +127,7 @@ test.each([
   expect(dumpTables(test.platform.db)).toBe(before)
 })
 
-test('DELETE /api/agents/:id: 200 for the owner, and the agent is gone with all that belongs to it', async () => {
+test('DELETE /api/agents/:id: 200 for the owner, and the agent is deleted with all its data', async () => {
   const removed: string[] = []
   const runtime: Runtime = {
     ...createNoRuntime('process', 'Not in this test'),
@@ -145,7 +145,7 @@ test('DELETE /api/agents/:id: 200 for the owner, and the agent is gone with all 
   expect((await test.web.request(`/api/agents/${id}`, { headers: cookie })).status).toBe(404)
 })
 
-test('DELETE /api/agents/:id: the same answer for foreign and missing ids, without any effect', async () => {
+test('DELETE /api/agents/:id: 200 with the same body for foreign and missing ids, and nothing changes', async () => {
   const test = testPlatform()
   const ada = await test.signIn('ada@example.com')
   const eve = await test.signIn('eve@example.com')
@@ -174,7 +174,7 @@ test.each([
   [{ name: 'Ada', tier: 'x'.repeat(41) }, 'tier must be at most 40 characters'],
   [{ name: 'Ada', config: { aiProvider: 7 } }, 'aiProvider must be text'],
   [{ name: 'Ada', config: { plan: 'x'.repeat(41) } }, 'plan must be at most 40 characters'],
-])('POST /api/agents/provision: 400 for %j, and nothing is written', async (body, error) => {
+])('POST /api/agents/provision: 400 when the body is %j, and nothing is written', async (body, error) => {
   const test = testPlatform()
   const { cookie } = await test.signIn('ada@example.com', 'network')
   const before = countRows(test.platform.db)
@@ -212,7 +212,7 @@ test.each([
   ['network', 'Pro', 1],
   ['network', 'constructor', 1],
 ] as const)(
-  'POST /api/agents/provision: plan %s with tier %p stops at %d with current and limit',
+  'POST /api/agents/provision: on plan %s with tier %p, 429 at %d agents with current and limit',
   async (plan, tier, limit) => {
     const test = testPlatform()
     const { user, cookie } = await test.signIn('ada@example.com', plan)
@@ -228,7 +228,7 @@ test.each([
   },
 )
 
-test('POST /api/agents/provision: 50 at once end exactly at the cap', async () => {
+test('POST /api/agents/provision: 201 up to the cap and 429 beyond it when 50 requests are concurrent', async () => {
   const test = testPlatform()
   await using _jobs = startJobs(test.platform)
   const { cookie } = await test.signIn('ada@example.com', 'collective')
@@ -239,7 +239,7 @@ test('POST /api/agents/provision: 50 at once end exactly at the cap', async () =
   expect(countRows(test.platform.db).agents).toBe(3)
 })
 
-test('POST /api/agents/provision: 503 when provisioning is switched off, for admins as well', async () => {
+test('POST /api/agents/provision: 503 when provisioning is switched off, also for administrators', async () => {
   const test = testPlatform({ environment: { KILL_SWITCH: 'true', ADMIN_EMAILS: 'ada@example.com' } })
   const { cookie } = await test.signIn('ada@example.com', 'network')
   const response = await provision(test, cookie)
@@ -248,7 +248,7 @@ test('POST /api/agents/provision: 503 when provisioning is switched off, for adm
   expect(countRows(test.platform.db).agents).toBe(0)
 })
 
-test('POST /api/agents/provision: an admin needs no subscription and has no cap', async () => {
+test('POST /api/agents/provision: 201 for an administrator without subscription and cap', async () => {
   const test = testPlatform({ environment: { ADMIN_EMAILS: 'ADA@example.com' } })
   await using _jobs = startJobs(test.platform)
   const { user, cookie } = await test.signIn()
@@ -257,7 +257,7 @@ test('POST /api/agents/provision: an admin needs no subscription and has no cap'
   expect(countRows(test.platform.db).agents).toBe(2)
 })
 
-test('POST /api/agents/provision: without a runtime the agent is in error, says why, and the rest works', async () => {
+test('POST /api/agents/provision: 201 with status error and the reason when there is no runtime', async () => {
   const test = testPlatform()
   await using _jobs = startJobs(test.platform)
   const { cookie } = await test.signIn('ada@example.com', 'solo')
@@ -289,7 +289,7 @@ test('POST /api/agents/provision: without a runtime the agent is in error, says 
   expect((await test.web.request('/api/keys', { headers: cookie })).status).toBe(200)
 })
 
-test('POST /api/agents/provision: with Prefer: respond-async the answer does not wait', async () => {
+test('POST /api/agents/provision: 201 before the deployment ends when Prefer is respond-async', async () => {
   const test = testPlatform()
   const { cookie } = await test.signIn('ada@example.com', 'solo')
   const response = await provision(test, { ...cookie, prefer: 'respond-async' })
@@ -304,7 +304,7 @@ test('POST /api/agents/provision: with Prefer: respond-async the answer does not
   })
 })
 
-test('POST /api/agents/provision: an agent’s tokens are sealed in the database, and each row has its own', async () => {
+test('POST /api/agents/provision: 201 and an agent’s tokens are encrypted, differently in each row', async () => {
   const test = testPlatform()
   const { user } = await test.signIn()
   const first = await addAgent(test, user.id)
@@ -328,7 +328,7 @@ test('GET /api/agents/provision: 200 lists own agents', async () => {
 })
 
 test.each(['/api/agents', '/api/agents/provision', '/api/agents/ada-1', '/api/agents/ada-1/events'])(
-  'GET %s: 429 beyond the rate of one address',
+  'GET %s: 429 when one address exceeds its rate',
   async (path) => {
     const { web } = testPlatform({ environment: { RATE_LIMIT_AGENTS: '1' } })
     await web.request('/api/agents')
@@ -338,7 +338,7 @@ test.each(['/api/agents', '/api/agents/provision', '/api/agents/ada-1', '/api/ag
   },
 )
 
-test("DELETE /api/user: the account's agents are deleted", async () => {
+test("DELETE /api/user: 200 deletes the account's agents", async () => {
   const test = testPlatform()
   const { user } = await test.signIn()
   await addAgent(test, user.id)
@@ -368,7 +368,7 @@ test('POST /api/agents: 201 with a pending agent that counts towards the cap', a
   expect(await second.json()).toMatchObject({ current: 1, limit: 1 })
 })
 
-test('POST /api/agents: 400 without a name, 401 without a session, 402 without a subscription or beyond the size, 503 switched off', async () => {
+test('POST /api/agents: 400 without a name, 401 without a session, 402 without a subscription or beyond the size, 503 when switched off', async () => {
   const { web, platform, signIn } = testPlatform()
   const { cookie } = await signIn('ada@example.com', 'solo')
   const poor = await signIn('eve@example.com')

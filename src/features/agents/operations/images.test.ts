@@ -106,7 +106,7 @@ test.each([
   expect(installation.platform.db.select().from(agents).get()?.status).toBe('running')
 })
 
-test('POST /api/agents/:id/update: 200 for a version of an allowed image, 400 for a missing one', async () => {
+test('POST /api/agents/:id/update: 200 when the image is a version of an allowed one, 400 when it is missing', async () => {
   const { runtime, fetched, asked } = engineWith([])
   const installation = openInstallation(runtime, { AGENT_IMAGES: `${OTHERS}, registry:5000/agent` })
   await using _jobs = installation.jobs
@@ -124,7 +124,7 @@ test('POST /api/agents/:id/update: 200 for a version of an allowed image, 400 fo
   expect(results.map(({ result }) => result)).toEqual(results.map(() => 'refused'))
 })
 
-test('POST /api/agents/:id/update: 200 for a labelled local image unless AGENT_IMAGES is set', async () => {
+test('POST /api/agents/:id/update: 200 when a local image has the label, unless AGENT_IMAGES is set', async () => {
   const labelled = 'somebody/agent:1'
   for (const [environment, isAllowed] of [
     [{}, true],
@@ -142,7 +142,7 @@ test('POST /api/agents/:id/update: 200 for a labelled local image unless AGENT_I
   }
 })
 
-test('POST /api/agents/:id/update: 400 for an image that is no agent, also for an administrator', async () => {
+test('POST /api/agents/:id/update: 400 when the image is no agent, also for an administrator', async () => {
   const { runtime, asked } = engineWith([])
   const installation = openInstallation(runtime)
   await using _jobs = installation.jobs
@@ -153,7 +153,7 @@ test('POST /api/agents/:id/update: 400 for an image that is no agent, also for a
   expect(asked).toEqual([])
 })
 
-test('POST /api/agents/:id/update: 200 for any image of an administrator or the operator', async () => {
+test('POST /api/agents/:id/update: 200 when an administrator or the operator names any image', async () => {
   const { runtime, fetched } = engineWith([])
   const installation = openInstallation(runtime, { AGENT_IMAGES: OTHERS })
   await using _jobs = installation.jobs
@@ -167,7 +167,7 @@ test('POST /api/agents/:id/update: 200 for any image of an administrator or the 
   expect(fetched).toEqual([STRANGE, STRANGE, `${STRANGE}2`])
 })
 
-test('pullOperationImage rejects an image that is no longer allowed', async () => {
+test('pullOperationImage throws when an image is no longer allowed', async () => {
   const { runtime, fetched } = engineWith([])
   const installation = openInstallation(runtime)
   const owner = await installation.signIn()
@@ -194,7 +194,7 @@ describe.skipIf(!found)('with a real engine', () => {
   if (!found) return
   const { engine, docker } = found
 
-  test("an owner's update makes no connection to the address in the name; an admin's does", async () => {
+  test('an update connects to the address in the name of an image for an administrator, not for an owner', async () => {
     const instance = randomText(12).toLowerCase()
     const log = createLog('silent')
     const runtime = createDockerRuntime({ engine, instance, digestKey: 'key', clock: systemClock, log })

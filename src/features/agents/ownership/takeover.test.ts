@@ -68,7 +68,7 @@ test('takeOverAgents makes all earlier owners of a chain of copies a standby', a
   expect(line).toMatchObject({ actor: 'cli', action: 'installation.adopted', target: one.here.place.path })
 })
 
-test('takeOverAgents throws while a previous owner runs', async () => {
+test('takeOverAgents throws when a previous owner is running', async () => {
   const copies = openCopies()
   const [one, two, three] = [copies('one'), copies('two'), copies('three')]
   await claimOwnership(one.db, one.here)
@@ -85,7 +85,7 @@ test('takeOverAgents throws while a previous owner runs', async () => {
   expect([two, three].map((copy) => copy.objection() === null)).toEqual([false, true])
 })
 
-test('takeOverAgents reports an original that cannot be notified', async () => {
+test('takeOverAgents reports when the original cannot be notified', async () => {
   const copies = openCopies()
   const [one, two] = [copies('one'), copies('two')]
   const elsewhere = { ...one.here, place: { ...one.here.place, machine: 'another', boot: 'another' } }
@@ -99,7 +99,7 @@ test('takeOverAgents reports an original that cannot be notified', async () => {
   expect(await three.adopt()).toEqual({ original: { path: '/nowhere/at/all', isTold: false } })
 })
 
-test('takeOverAgents does not notify another instance at the old path', async () => {
+test('takeOverAgents does not notify an instance when it is another one at the old path', async () => {
   const copies = openCopies()
   const [stranger, copy] = [copies('one', 'stranger'), copies('two')]
   await claimOwnership(stranger.db, stranger.here)

@@ -25,7 +25,7 @@ function openTest(environment: Record<string, string> = {}) {
   }
 }
 
-test('POST /api/provision on the web: 200 without tokens, which only the agent gets', async () => {
+test('POST /api/provision in the web API: 200 without tokens, which only the agent gets', async () => {
   await using test = openTest()
   const { user, cookie } = await test.signIn('ada@example.com', 'solo')
   const response = await test.onWeb({ ...CHANNEL, discordBotToken: 'canary-discord', apiKey: 'sk-canary' }, cookie)
@@ -53,7 +53,7 @@ test('POST /api/provision on the web: 200 without tokens, which only the agent g
   expect([JSON.stringify(body), dumpTables(test.platform.db), ...test.logLines].join('\n')).not.toContain('canary')
 })
 
-test('POST /api/provision on the backend: 200 with null for missing video services', async () => {
+test('POST /api/provision in the backend API: 200 with null for missing video services', async () => {
   await using test = openTest()
   const response = await test.onBackend({ ...PAID, ...CHANNEL, aiProvider: 'groq', model: 'groq/x', name: 'Grace' })
   expect(response.status).toBe(200)
@@ -85,7 +85,7 @@ test('POST /api/provision on the backend: 200 with null for missing video servic
   })
 })
 
-test('POST /api/provision: an account with the address that the operator names owns the agent', async () => {
+test('POST /api/provision: 200 and the agent belongs to the account when the operator names its address', async () => {
   await using test = openTest()
   const { user } = await test.signIn('grace@example.com')
   const { userId } = await read(Provisioned, test.onBackend({ ...PAID, ...CHANNEL }))
@@ -121,15 +121,18 @@ test.each([
     402,
     { error: 'Active subscription required. Subscribe at /pricing', code: 'PAYMENT_REQUIRED' },
   ],
-])('POST /api/provision on the backend: %j gets %d, and nothing is written', async (body, status, error) => {
-  await using test = openTest()
-  const response = await test.onBackend(body)
-  expect(response.status).toBe(status)
-  expect(await response.json()).toEqual({ success: false, ...error })
-  expect(countRows(test.platform.db)).toMatchObject({ agents: 0, jobs: 0 })
-})
+])(
+  'POST /api/provision in the backend API: when the body is %j, %d and nothing is written',
+  async (body, status, error) => {
+    await using test = openTest()
+    const response = await test.onBackend(body)
+    expect(response.status).toBe(status)
+    expect(await response.json()).toEqual({ success: false, ...error })
+    expect(countRows(test.platform.db)).toMatchObject({ agents: 0, jobs: 0 })
+  },
+)
 
-test('POST /api/provision on the web: 401, 400 and 403 with the expected messages', async () => {
+test('POST /api/provision in the web API: 401, 400 and 403 with the messages of the interface documentation', async () => {
   await using test = openTest()
   const withoutAccount = await test.onWeb(CHANNEL, {})
   expect([withoutAccount.status, await withoutAccount.json()]).toEqual([
@@ -164,7 +167,7 @@ test.each([
   ['solo', 1],
   ['collective', 3],
   ['label', 10],
-] as const)('POST /api/provision: 50 concurrent requests on %s end at exactly %d agents', async (plan, limit) => {
+] as const)('POST /api/provision: 200 for concurrent requests on %s up to %d agents', async (plan, limit) => {
   await using test = openTest()
   const { user, cookie } = await test.signIn('ada@example.com', plan)
   const forUser = { 'x-user-id': user.id }
@@ -191,15 +194,18 @@ test.each([
     { email: 'GRACE@example.com', subscriptionId: 'sub_2' },
   ],
   ['their subscription', { subscriptionId: 'sub_1' }, { subscriptionId: 'sub_1' }],
-])('POST /api/provision: a tenant without an account is identified by %s', async (_how, first, second) => {
-  await using test = openTest()
-  const other = { subscriptionId: 'sub_other', email: 'other@example.com' }
-  expect((await test.onBackend({ ...CHANNEL, plan: 'solo', ...first })).status).toBe(200)
-  expect((await test.onBackend({ ...CHANNEL, plan: 'solo', ...second })).status).toBe(402)
-  expect((await test.onBackend({ ...CHANNEL, plan: 'solo', ...other })).status).toBe(200)
-})
+])(
+  'POST /api/provision: 200 once for a tenant without an account, identified by %s, then 402',
+  async (_how, first, second) => {
+    await using test = openTest()
+    const other = { subscriptionId: 'sub_other', email: 'other@example.com' }
+    expect((await test.onBackend({ ...CHANNEL, plan: 'solo', ...first })).status).toBe(200)
+    expect((await test.onBackend({ ...CHANNEL, plan: 'solo', ...second })).status).toBe(402)
+    expect((await test.onBackend({ ...CHANNEL, plan: 'solo', ...other })).status).toBe(200)
+  },
+)
 
-test("POST /api/provision: the user's plan limits the requested one", async () => {
+test("POST /api/provision: 200 with the user's plan when the requested one is larger", async () => {
   await using test = openTest()
   const { user, cookie } = await test.signIn('ada@example.com', 'collective')
   const { agentId } = await read(WebProvisioned, test.onWeb({ ...CHANNEL, plan: 'solo' }, cookie))
@@ -209,7 +215,7 @@ test("POST /api/provision: the user's plan limits the requested one", async () =
   expect(larger.plan).toBe('collective')
 })
 
-test('POST /api/provision: admins need no subscription and have no cap', async () => {
+test('POST /api/provision: 200 for administrators without subscription and cap', async () => {
   await using test = openTest({ ADMIN_EMAILS: 'ada@example.com' })
   const { cookie } = await test.signIn('ada@example.com')
   for (let count = 0; count < 2; count++) {
@@ -232,7 +238,7 @@ test('POST /api/provision: 503 when provisioning is switched off, on both APIs',
   expect(countRows(test.platform.db).agents).toBe(0)
 })
 
-test('POST /api/provision on the web: 429 beyond the rate of one address; 401 and 403 on the backend without the key', async () => {
+test('POST /api/provision in the web API: 429 when one address exceeds its rate; 401 and 403 in the backend API without the key', async () => {
   await using test = openTest({ RATE_LIMIT_PROVISION: '1' })
   await test.onWeb(CHANNEL, {})
   const response = await test.onWeb(CHANNEL, {})
@@ -243,16 +249,20 @@ test('POST /api/provision on the web: 429 beyond the rate of one address; 401 an
   expect((await backend.request('/api/provision', json('POST', CHANNEL, bearer('wrong')))).status).toBe(403)
 })
 
-test.each(['/api/provision', '/api/agents/provision'])('POST %s: one agent for an Idempotency-Key', async (path) => {
-  await using test = openTest()
-  const { cookie } = await test.signIn('ada@example.com', 'network')
-  const ask = (body: unknown) => test.web.request(path, json('POST', body, { ...cookie, 'idempotency-key': 'order-1' }))
-  const responses = await Promise.all(Array.from({ length: 20 }, () => ask({ ...CHANNEL, name: 'Ada' })))
-  const bodies = await Promise.all(responses.map((response) => response.text()))
-  expect(new Set(bodies).size).toBe(1)
-  expect(new Set(responses.map(({ status }) => status)).size).toBe(1)
-  expect(responses[0]?.ok).toBe(true)
-  expect(countRows(test.platform.db).agents).toBe(1)
-  expect((await ask({ ...CHANNEL, name: 'Bo' })).status).toBe(409)
-  expect(countRows(test.platform.db).agents).toBe(1)
-})
+test.each(['/api/provision', '/api/agents/provision'])(
+  'POST %s: one agent and one response when an Idempotency-Key is repeated',
+  async (path) => {
+    await using test = openTest()
+    const { cookie } = await test.signIn('ada@example.com', 'network')
+    const ask = (body: unknown) =>
+      test.web.request(path, json('POST', body, { ...cookie, 'idempotency-key': 'order-1' }))
+    const responses = await Promise.all(Array.from({ length: 20 }, () => ask({ ...CHANNEL, name: 'Ada' })))
+    const bodies = await Promise.all(responses.map((response) => response.text()))
+    expect(new Set(bodies).size).toBe(1)
+    expect(new Set(responses.map(({ status }) => status)).size).toBe(1)
+    expect(responses[0]?.ok).toBe(true)
+    expect(countRows(test.platform.db).agents).toBe(1)
+    expect((await ask({ ...CHANNEL, name: 'Bo' })).status).toBe(409)
+    expect(countRows(test.platform.db).agents).toBe(1)
+  },
+)

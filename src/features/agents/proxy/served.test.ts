@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
 
-test('GET /api/served: 200 for the name of an agent that exists, 404 for every other name, 400 without one', async () => {
+test("GET /api/served: 200 when the name is an agent's, 404 for every other name, 400 without one", async () => {
   const { web, agent } = await agentOwner()
   const name = `${agent.id}.agents.localhost`
   const ask = async (query: string) => (await web.request(`/api/served${query}`)).status

@@ -99,7 +99,7 @@ async function openFollowed(change: Partial<AgentRow> = {}) {
   }
 }
 
-test('followOutages marks a dead agent at once, until it responds', async () => {
+test('followOutages marks an agent down at once when it dies, until it responds', async () => {
   await using world = await openFollowed()
   world.listen()
   await until('the first look', () => world.looks() > 0)
@@ -120,21 +120,21 @@ test.each([
   ['exited', 78, 'It ended with a configuration error (exit code 78)'],
   ['restarting', null, 'It ended, and is being started again'],
   [null, null, 'It is not there: its runtime does not know it'],
-] as const)('one that is %p with exit code %p is in error: %s', async (state, exitCode, reason) => {
+] as const)('followOutages, when an agent is %p with exit code %p, sets error: %s', async (state, exitCode, reason) => {
   await using world = await openFollowed()
   world.listen()
   world.happens('changed', state, exitCode)
   await world.isShown('error', reason)
 })
 
-test('followOutages finds outages from before its start', async () => {
+test('followOutages finds outages that began before its start', async () => {
   await using world = await openFollowed({ downAt: new Date(), lastError: 'It ended' })
   expect(await world.list()).toMatchObject({ status: 'error', lastError: 'It ended' })
   world.listen()
   await world.isShown('running', null)
 })
 
-test('followOutages marks no agent when the engine or the agent hangs', async () => {
+test('followOutages marks no agent when the engine or the agent does not respond', async () => {
   await using world = await openFollowed()
   world.happens('changed', 'running')
   await until('the first look', () => world.looks() > 0)
@@ -144,7 +144,7 @@ test('followOutages marks no agent when the engine or the agent hangs', async ()
   expect(await world.list()).toMatchObject({ status: 'running', lastError: null })
 })
 
-test('followOutages marks a restarted agent until it responds', async () => {
+test('followOutages marks an agent when it restarts, until it responds', async () => {
   await using world = await openFollowed()
   await until('the first look', () => world.looks() > 0)
   world.happens('died', 'running')
@@ -164,7 +164,7 @@ test('followOutages marks a dead agent before a slow inspection ends', async () 
   await world.isShown('running', null)
 })
 
-test('followOutages clears an agent that was up when its engine stopped responding', async () => {
+test('followOutages clears the mark when an agent ran before its engine stopped responding', async () => {
   await using world = await openFollowed()
   world.listen()
   await until('the first look', () => world.looks() > 0)
@@ -176,7 +176,7 @@ test('followOutages clears an agent that was up when its engine stopped respondi
   await world.isShown('running', null)
 })
 
-test('GET /api/agents/:id/events: a short outage is reported as down and up', async () => {
+test('GET /api/agents/:id/events: 200 with down and up when an outage is short', async () => {
   await using world = await openFollowed()
   world.listen()
   await until('the first look', () => world.looks() > 0)
@@ -192,7 +192,7 @@ test('GET /api/agents/:id/events: a short outage is reported as down and up', as
   expect(reported).toEqual(['running', 'error: It ended', 'running'])
 })
 
-test('followOutages clears an agent after a missed inspection', async () => {
+test('followOutages clears the mark when an inspection was missed', async () => {
   await using world = await openFollowed()
   world.happens('died', AWAY)
   await world.isShown('error', 'It ended')
@@ -203,7 +203,7 @@ test('followOutages clears an agent after a missed inspection', async () => {
   await world.isShown('running', null)
 })
 
-test('reconcileAgents marks an agent whose end was not reported', async () => {
+test('reconcileAgents marks an agent when its end was not reported', async () => {
   await using world = await openFollowed()
   world.listen()
   await until('the first look', () => world.looks() > 0)
@@ -218,7 +218,7 @@ test('reconcileAgents marks an agent whose end was not reported', async () => {
   await world.isShown('running', null)
 })
 
-test('followOutages checks others while many agents stay down', async () => {
+test('followOutages checks other agents while many are down', async () => {
   await using world = await openFollowed()
   await write(world.platform.db, (tx) => {
     for (let number = 0; number < 20; number++) {
@@ -234,7 +234,7 @@ test('followOutages checks others while many agents stay down', async () => {
   )
 })
 
-test('followOutages leaves a stopped agent alone', async () => {
+test('followOutages changes nothing when an agent is stopped', async () => {
   await using world = await openFollowed()
   world.happens('died', 'restarting', 1)
   await world.isShown('error', 'It ended with exit code 1, and is being started again')
@@ -247,7 +247,7 @@ test('followOutages leaves a stopped agent alone', async () => {
   expect(world.looks()).toBeLessThanOrEqual(looks + 1)
 })
 
-test('POST /api/agents/:id/start: 200 restarts an agent that is down', async () => {
+test('POST /api/agents/:id/start: 200 restarts an agent when it is down', async () => {
   await using world = await openFollowed()
   world.happens('died', 'restarting', 1)
   await world.isShown('error', 'It ended with exit code 1, and is being started again')
@@ -255,7 +255,7 @@ test('POST /api/agents/:id/start: 200 restarts an agent that is down', async () 
   await world.isShown('provisioning', null)
 })
 
-test('followOutages throws when the event stream breaks, and can restart', async () => {
+test('followOutages throws when the event stream breaks, and can start again', async () => {
   const { platform } = testPlatform({ runtime: createNoRuntime('docker', 'The engine has gone') })
   const following = followOutages(platform, AbortSignal.timeout(60_000), { sweepMs: 60_000 })
   await expect(following).rejects.toThrow('The engine has gone')

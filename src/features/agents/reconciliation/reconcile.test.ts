@@ -58,7 +58,7 @@ test.each([
   ['restarting', ['renew'], 'running'],
   ['exited', [], 'error'],
 ] as const)(
-  'an agent that should run and is %p makes the runtime do %j and is then %s',
+  'reconcileAgents, when an agent should run and is %p, makes the runtime do %j and sets %s',
   async (state, calls, status) => {
     const { runtime, asked } = runtimeWith(state)
     expect(await reconciled(runtime, {})).toBe(status)
@@ -67,7 +67,7 @@ test.each([
 )
 
 test.each(['pending', 'provisioning', 'stopped', 'error'] as const)(
-  'reconcileAgents leaves an agent alone that is %s',
+  'reconcileAgents changes nothing when an agent is %s',
   async (status) => {
     const { runtime, asked } = runtimeWith(null)
     expect(await reconciled(runtime, { status })).toBe(status)
@@ -80,13 +80,16 @@ test.each([
   ['restarting', ['stop']],
   ['exited', ['stop']],
   ['stopped', []],
-] as const)('an agent whose stop was cut short by a crash and is %p makes the runtime do %j', async (state, calls) => {
-  const { runtime, asked } = runtimeWith(state)
-  expect(await reconciled(runtime, { status: 'stopped' })).toBe('stopped')
-  expect(asked).toEqual([...calls])
-})
+] as const)(
+  'reconcileAgents, when a crash interrupted a stop and the agent is %p, makes the runtime do %j',
+  async (state, calls) => {
+    const { runtime, asked } = runtimeWith(state)
+    expect(await reconciled(runtime, { status: 'stopped' })).toBe('stopped')
+    expect(asked).toEqual([...calls])
+  },
+)
 
-test('reconcileAgents requests a lost deployment once after a minute', async () => {
+test('reconcileAgents requests a deployment once, after a minute, when it was lost', async () => {
   const { platform, clock } = testPlatform({ runtime: runtimeWith(null).runtime })
   const row = { ownerId: null, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' }
   const add = (status: AgentRow['status']) =>
@@ -109,7 +112,7 @@ test('reconcileAgents requests a lost deployment once after a minute', async () 
 })
 
 test.each(['restart', 'repair', 'reset-memory', 'update'])(
-  'POST /api/agents/:id/%s: 500 without stopping an agent that could not reach the platform',
+  'POST /api/agents/:id/%s: 500 without stopping an agent that could not connect to the platform',
   async (verb) => {
     const { runtime, asked } = runtimeWith('running')
     const reason = 'Agents cannot run: nothing leads to the platform'

@@ -52,7 +52,7 @@ async function addAgent({ platform, clock }: TestPlatform, id: string): Promise<
 }
 
 test.each(['stopped', 'exited', null] as const)(
-  'createReconciler leaves a %p agent to the watchdog for a minute',
+  'createReconciler leaves an agent, when it is %p, to the watchdog for a minute',
   async (state) => {
     const { runtime, asked } = engineWith(new Map(state ? [['ada', { state }]] : []))
     const world = testPlatform({ runtime })

@@ -90,7 +90,7 @@ test('PUT /api/agents/:id/config: 200 with all settings but secrets', async () =
   expect([text, dumpTables(platform.db), ...logLines].join('\n')).not.toContain('canary')
 })
 
-test('PUT /api/agents/:id/config: 400 naming near matches for an unknown model, 200 once the agent has a key of its own', async () => {
+test('PUT /api/agents/:id/config: 400 with similar names when the model is unknown, 200 when the agent has its own key', async () => {
   await using test = await aiPlatform()
   await test.platform.catalogue.refresh(AbortSignal.timeout(5000))
   const { agentId, cookie } = await test.join()
@@ -106,14 +106,14 @@ test('PUT /api/agents/:id/config: 400 naming near matches for an unknown model, 
   expect((await put({ model: 'its-own/model', apiKey: 'sk-own', aiProvider: 'openai' })).status).toBe(200)
 })
 
-test('PUT /api/agents/:id/config: 200 for a model that an unreachable provider may have', async () => {
+test('PUT /api/agents/:id/config: 200 when the provider of the model is unreachable', async () => {
   await using test = await aiPlatform()
   const { agentId, cookie } = await test.join()
   const change = json('PUT', { model: 'newest/model' }, cookie)
   expect((await test.web.request(`/api/agents/${agentId}/config`, change)).status).toBe(200)
 })
 
-test('PUT /api/agents/:id/config: 400 naming the nearest setting when one is misspelt, and nothing is saved', async () => {
+test('PUT /api/agents/:id/config: 400 with the nearest setting when one is misspelt, and nothing is saved', async () => {
   const { put, row } = await withAgent()
   const before = row()
   const refused = await put({ skills: ['weather'], modle: 'openai/gpt-4o' })
@@ -122,7 +122,7 @@ test('PUT /api/agents/:id/config: 400 naming the nearest setting when one is mis
   expect(row()).toEqual(before)
 })
 
-test('PUT /api/agents/:id/config: 200 keeps missing fields, removes null, accepts a shown config', async () => {
+test('PUT /api/agents/:id/config: 200 keeps missing fields, removes null, accepts the config of GET', async () => {
   const { put, get, row, platform } = await withAgent()
   await put({ ...SECRETS, skills: ['weather'], template: 'support' })
   await put({ telegramToken: null, template: null })
@@ -147,7 +147,7 @@ test('PUT /api/agents/:id/config: 200 keeps missing fields, removes null, accept
   expect(row().secretConfig).toBeNull()
 })
 
-test('PUT /api/agents/:id/config: 60 concurrent changes all apply', async () => {
+test('PUT /api/agents/:id/config: 200 for 60 concurrent changes, which all apply', async () => {
   const { put, get } = await withAgent()
   const changes = Object.entries(SECRETS).flatMap(([name, value]) =>
     Array.from({ length: 12 }, () => put({ [name]: value })),
@@ -187,7 +187,7 @@ test('toSpec passes secrets as files and other settings as environment', async (
   expect(JSON.stringify(spec.environment)).not.toContain('canary')
 })
 
-test('PUT /api/agents/:id/config: a running agent is redeployed only when its deployment changes', async () => {
+test('PUT /api/agents/:id/config: 200 and a running agent is redeployed only when its deployment changes', async () => {
   const { put, row, platform } = await withAgent('running')
   const asked = () => platform.db.select().from(deployments).all().length
   for (const change of [{ webhookUrl: SECRETS.webhookUrl }, { model: 'openai/gpt-4o-mini' }, { brain: 'careful' }]) {
@@ -199,7 +199,7 @@ test('PUT /api/agents/:id/config: a running agent is redeployed only when its de
 })
 
 test.each(['stopped', 'pending', 'error'] as const)(
-  'PUT /api/agents/:id/config: an agent that is %s stays so',
+  'PUT /api/agents/:id/config: 200 when an agent is %s, which it stays',
   async (status) => {
     const { put, row } = await withAgent(status)
     await put({ model: 'openai/gpt-4o' })
@@ -218,7 +218,7 @@ test.each([
   [{ ownerIds: ['4,2'] }, 'ownerIds must not contain commas'],
   [{ skills: Array.from({ length: 101 }, () => 'a') }, 'skills must have at most 100 entries'],
   [[], /./],
-])('PUT /api/agents/:id/config: 400 for %j, and nothing changes', async (body, error) => {
+])('PUT /api/agents/:id/config: 400 when the body is %j, and nothing changes', async (body, error) => {
   const { put, platform } = await withAgent()
   const before = dumpTables(platform.db)
   const response = await put(body)
@@ -227,7 +227,7 @@ test.each([
   expect(dumpTables(platform.db)).toBe(before)
 })
 
-test('PUT /api/agents/:id/config: 400 for another plan except for the operator and administrators', async () => {
+test('PUT /api/agents/:id/config: 400 when another plan is set, except by the operator and administrators', async () => {
   const { put, backend, agent, row } = await withAgent('stopped')
   const refused = await put({ plan: 'network' })
   expect(refused.status).toBe(400)

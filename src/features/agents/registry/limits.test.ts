@@ -9,7 +9,7 @@ function userOf(plan: string, isAdmin = false): Principal {
 
 const OPERATOR: Principal = { kind: 'operator' }
 
-test('withinPlan returns the own plan when a clone or a default would be larger', () => {
+test('withinPlan returns the plan of the owner when a clone or a default would be larger', () => {
   expect(withinPlan(userOf('solo'), 'network')).toBe('solo')
   expect(withinPlan(userOf('network'), 'label')).toBe('label')
   expect(withinPlan(userOf('solo', true), 'network')).toBe('network')
@@ -20,13 +20,13 @@ test('withinPlan returns the own plan when a clone or a default would be larger'
   ])
 })
 
-test('requireSize throws PLAN_REQUIRED when the size is beyond the plan', () => {
+test('requireSize throws PLAN_REQUIRED when the size exceeds the plan', () => {
   expect(() => requireSize(userOf('solo'), 'enterprise')).toThrow('does not include agents of this size')
   expect(() => requireSize(userOf('solo'), 'a word without a size')).not.toThrow()
   expect(() => requireSize(OPERATOR, 'enterprise')).not.toThrow()
 })
 
-test('requirePlanOfAgent throws for a plan that does not exist, unless it is the own', () => {
+test('requirePlanOfAgent throws when a plan does not exist, unless it is the current one', () => {
   expect(() => requirePlanOfAgent(userOf('solo'), 'bogus')).toThrow('Invalid plan')
   expect(() => requirePlanOfAgent(OPERATOR, 'bogus')).toThrow('Invalid plan')
   expect(() => requirePlanOfAgent(userOf('house'), 'house')).not.toThrow()

@@ -64,7 +64,7 @@ test('GET /api/agents/:id/revisions: 200 with author, time and changes of every 
   expect(await read(RevisionList, asOperator('/revisions'))).toEqual({ revisions })
 })
 
-test('GET /api/agents/:id/revisions: secrets are shown as set, changed and removed', async () => {
+test('GET /api/agents/:id/revisions: 200 with secrets only as set, changed or removed', async () => {
   const { change, call, list, platform } = await openAgent()
   await change({ webhookUrl: 'https://example.com/canary-1', apiKey: 'canary-key-1' })
   await change({ webhookUrl: 'https://example.com/canary-2' })
@@ -92,7 +92,7 @@ test('GET /api/agents/:id/revisions: secrets are shown as set, changed and remov
   expect(JSON.stringify(platform.db.select().from(agentRevisions).all())).not.toContain('canary')
 })
 
-test('POST /api/agents/:id/revisions/:number/restore: 200, settings, secrets and tools are as they were', async () => {
+test('POST /api/agents/:id/revisions/:number/restore: 200 restores settings, secrets and tools', async () => {
   const { change, call, list, agent, platform } = await openAgent()
   await change({ template: 'helper', webhookUrl: 'https://one.example.com/a' })
   await call('PUT', '/tools', { switches: { web_search: false } })
@@ -114,7 +114,7 @@ test('POST /api/agents/:id/revisions/:number/restore: 200, settings, secrets and
   expect(audited).toContainEqual({ action: 'agent.restore-configuration' })
 })
 
-test('POST /api/agents/:id/revisions/:number/restore: a running agent is redeployed; 400 for a plan that is gone', async () => {
+test('POST /api/agents/:id/revisions/:number/restore: 200 redeploys a running agent; 400 when the plan no longer exists', async () => {
   const { change, call, platform } = await openAgent({ status: 'running' })
   await change({ template: 'one' })
   expect((await call('POST', '/revisions/1/restore')).status).toBe(200)
@@ -124,7 +124,7 @@ test('POST /api/agents/:id/revisions/:number/restore: a running agent is redeplo
   expect((await call('POST', '/revisions/1/restore')).status).toBe(400)
 })
 
-test('GET and POST /api/agents/:id/revisions…: 404 for a stranger, for a missing agent and for a missing revision', async () => {
+test('GET and POST /api/agents/:id/revisions…: 404 for a stranger, a missing agent and a missing revision', async () => {
   const { web, signIn, path, call } = await openAgent()
   const stranger = await signIn('bo@example.com')
   for (const below of ['/revisions', '/revisions/1'])
@@ -138,7 +138,7 @@ test('GET and POST /api/agents/:id/revisions…: 404 for a stranger, for a missi
   }
 })
 
-test('markRevisionHealthy marks a configuration once the agent had it for long enough', async () => {
+test('markRevisionHealthy marks a configuration when the agent had it for long enough', async () => {
   const { platform, agent, clock, change, list } = await openAgent()
   const mark = () =>
     write(platform.db, (tx) => markRevisionHealthy(platform, tx, { ...agent, updatedAt: clock.now() }, HEALTHY_MS))

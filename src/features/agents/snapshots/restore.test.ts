@@ -34,7 +34,7 @@ async function planOf(person: Person, id: string): Promise<string> {
   return (await person.get(`/api/browse/read?${new URLSearchParams({ agentId: id, path: PATH })}`)).text()
 }
 
-test('POST /api/agents/:id/snapshots/:snapshotId/restore: 200 with the state, and the replaced one is kept', async () => {
+test('POST /api/agents/:id/snapshots/:snapshotId/restore: 200 with the state, and the replaced state is kept', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)
@@ -76,7 +76,7 @@ test('POST /api/agents/:id/snapshots/:snapshotId/restore: 200 with the state, an
   expect(await planOf(person, id)).toContain('tea at five')
 })
 
-test('POST /api/agents/:id/snapshots/:snapshotId/restore: 500 after a rollback when it does not run', async () => {
+test('POST /api/agents/:id/snapshots/:snapshotId/restore: 500 after a rollback when the agent does not run', async () => {
   using folder = tempFolder()
   const gate = folder.file('gate')
   await using server = await startServer({}, [process.execPath, FAILING_AGENT, gate])
@@ -138,7 +138,7 @@ test('GET /api/agents/:id/snapshots: 200 newest first, 401 without a session, 40
 })
 
 test.each(['2026-11-20T02-00-00.000Z', `${KEPT}.tar.gz`, `..%2Fada-1%2F${KEPT}`, '..', '%00'])(
-  'POST /api/agents/:id/snapshots/:snapshotId/restore: 404 for %p, and nothing is requested',
+  'POST /api/agents/:id/snapshots/:snapshotId/restore: 404 when the snapshot is %p, and nothing is requested',
   async (snapshotId) => {
     const { web, platform, cookie } = await openInstallation()
     const response = await web.request(`/api/agents/ada-1/snapshots/${snapshotId}/restore`, json('POST', {}, cookie))
@@ -157,7 +157,7 @@ test('POST /api/agents/:id/snapshots/:snapshotId/restore: 401 without a session,
   expect((await web.request(path, json('POST', {}, cookie))).status).toBe(409)
 })
 
-test('runRestoreSnapshot rejects a deleted snapshot and changes nothing without an engine', async () => {
+test('runRestoreSnapshot throws when the snapshot was deleted, and changes nothing without an engine', async () => {
   const { web, platform, cookie, folder } = await openInstallation()
   const path = `/api/agents/ada-1/snapshots/${KEPT}/restore`
   await using _jobs = startJobs(platform)

@@ -50,7 +50,7 @@ test('forgetSnapshots keeps the three newest snapshots in a private folder', asy
   await forgetSnapshots(deps, 'ada-1')
 })
 
-test('takeSnapshot returns null for an agent that was never deployed and throws other errors', async () => {
+test('takeSnapshot returns null when the agent was never deployed, and throws other errors', async () => {
   using folder = tempFolder()
   const refusing = (kind: 'not_found' | 'internal') => ({
     objects: openObjects({ folder: folder.path }),

@@ -86,7 +86,7 @@ test('discardSnapshots keeps the snapshots of two agents with one id', async () 
   expect(installation.listTrash()).toHaveLength(2)
 })
 
-test('DELETE /api/user: snapshots of agents and in the trash are deleted', async () => {
+test('DELETE /api/user: 200 deletes snapshots of agents and in the trash', async () => {
   const installation = openInstallation()
   await using _jobs = startJobs(installation.platform)
   const [ada, bo] = [await installation.signIn(), await installation.signIn('bo@example.com')]

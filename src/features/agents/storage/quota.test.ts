@@ -69,7 +69,7 @@ describe('storage by plan', () => {
     ['label', 20],
     ['network', 100],
     [null, 100 / 1024],
-  ] as const)('GET /api/settings: plan %s has %d GB', async (plan, gigabytes) => {
+  ] as const)('GET /api/settings: on plan %s, 200 with %d GB', async (plan, gigabytes) => {
     const { web, cookie, ask, agent } = await openTest({ plan })
     await ask('POST', '/api/memory', { agentId: agent.id, key: 'likes', memory: 'tea'.repeat(1000) })
     const { storage } = await read(Settings, web.request('/api/settings', { headers: cookie }))
@@ -78,14 +78,14 @@ describe('storage by plan', () => {
     expect(storage.used).toBeLessThan(4000)
   })
 
-  test('an administrator has the storage of the largest plan', async () => {
+  test('GET /api/settings: 200 with the storage of the largest plan for an administrator', async () => {
     const { platform, user } = await openTest({ plan: null, environment: { ADMIN_EMAILS: 'ada@example.com' } })
     expect(platform.storage.read(platform.db, user.id)?.limit).toBe(100 * GIGABYTE)
   })
 })
 
 describe('when storage is full', () => {
-  test('POST /api/memory: 507 STORAGE_FULL with used and limit; deleting frees space', async () => {
+  test('POST /api/memory: 507 STORAGE_FULL with used and limit, until something is deleted', async () => {
     const { ask, agent, fill, used, platform } = await openTest()
     const save = (key: string, memory: string) => ask('POST', '/api/memory', { agentId: agent.id, key, memory })
     expect((await save('old', 'o'.repeat(50_000))).status).toBe(200)
@@ -102,7 +102,7 @@ describe('when storage is full', () => {
     expect(used()).toBeLessThan(full - 40_000)
   })
 
-  test("POST /v1/memory and /v1/memory/import: 507 for an agent's own requests", async () => {
+  test('POST /v1/memory and /v1/memory/import: 507 for requests of an agent', async () => {
     const { backend, platform, agent, fill, used } = await openTest()
     await fill(100)
     const headers = bearer(openTokens(platform.sealer, agent).accessToken)
@@ -113,7 +113,7 @@ describe('when storage is full', () => {
     expect(platform.db.select().from(agentMemory).all()).toEqual([])
   })
 
-  test('POST /api/chat: a paid reply is stored beyond the limit; the next question is 507', async () => {
+  test('POST /api/chat: 200 when a paid reply exceeds the limit, 507 for the next message', async () => {
     await using double = startAgentDouble(() => 'r'.repeat(5000))
     const { ask, agent, fill, used, web, cookie } = await openTest({ port: double.port })
     await fill(1000)
@@ -126,7 +126,7 @@ describe('when storage is full', () => {
     expect(lines.map(({ content }) => content.length)).toEqual([5, 5000])
   })
 
-  test('mail is refused with 507 until there is space, so that its service retries', async () => {
+  test('receiveMail throws storage_full until there is space, so that the mail service retries', async () => {
     const { platform, agent, fill } = await openTest()
     const mail = {
       from: 'bo@example.com',
@@ -146,7 +146,7 @@ describe('when storage is full', () => {
     expect(await receive()).toBe('processed')
   })
 
-  test('files: write, upload, mkdir and git-sync are 507; deleting frees space within seconds', async () => {
+  test('POST /api/browse/write, upload, mkdir and git-sync: 507 until something is deleted', async () => {
     const { web, cookie, ask, agent, fill, used, workspace, measure } = await openTest()
     mkdirSync(workspace, { recursive: true })
     const at = `agentId=${agent.id}`
@@ -176,7 +176,7 @@ describe('when storage is full', () => {
     expect((await upload('more.bin', 10_000)).status).toBe(201)
   })
 
-  test('concurrent uploads reserve separate space, and a failed one releases it', async () => {
+  test('POST /api/browse/upload: concurrent uploads reserve separate space, which a failed one releases', async () => {
     const { web, cookie, agent, addAgent, fill, used, platform } = await openTest()
     const other = await addAgent()
     for (const { id } of [agent, other])
@@ -196,8 +196,8 @@ describe('when storage is full', () => {
   })
 })
 
-describe('what is used', () => {
-  test('counts disk use without following links, measured outside requests', async () => {
+describe('used storage', () => {
+  test('counts files without following links, measured outside requests', async () => {
     const { workspace, measure, used, clock } = await openTest()
     mkdirSync(join(workspace, 'below'), { recursive: true })
     symlinkSync('/', join(workspace, 'everything'))
@@ -214,7 +214,7 @@ describe('what is used', () => {
     expect(used()).toBeGreaterThan(first + 499_000)
   })
 
-  test('follows every insert, update and delete of rows', async () => {
+  test('counts every insert, update and delete of rows', async () => {
     await using double = startAgentDouble(({ message }) => `You said ${message} – ünïcödé`)
     const { ask, agent, addAgent, user, platform, used } = await openTest({ port: double.port })
     const other = await addAgent()

@@ -79,7 +79,7 @@ async function expectRefused(response: Response, status: number, error: string, 
   ])
 }
 
-test('GET /api/agents/:id/verify and GET /api/agents/:id/verification: 200 on both APIs while nothing is verified', async () => {
+test('GET /api/agents/:id/verify and GET /api/agents/:id/verification: 200 on both APIs when nothing is verified', async () => {
   const { web, backend, cookie, agent } = await openTest()
   for (const path of [`/api/agents/${agent.id}/verify`, `/api/agents/${agent.id}/verification`]) {
     for (const response of [
@@ -91,7 +91,7 @@ test('GET /api/agents/:id/verify and GET /api/agents/:id/verification: 200 on bo
   }
 })
 
-test('POST /api/agents/:id/verify/challenge: 201 with a message of this agent, valid for ten minutes', async () => {
+test('POST /api/agents/:id/verify/challenge: 201 with a message about this agent, valid for ten minutes', async () => {
   const { web, path, cookie, agent, user, clock, platform } = await openTest()
   const ask = async () => {
     const response = await web.request(`${path}/challenge`, { method: 'POST', headers: cookie })
@@ -129,7 +129,7 @@ test.each([
     'set ENS_RPC_URL',
     'NOT_CONFIGURED',
   ],
-])('POST /api/agents/:id/verify: %j gets %d, and nothing is stored', async (body, status, error, code) => {
+])('POST /api/agents/:id/verify: when the body is %j, %d and nothing is stored', async (body, status, error, code) => {
   const { verify, platform } = await openTest()
   await expectRefused(await verify({ verified: true, ...body }), status, error, code)
   expect(countRows(platform.db).agent_verifications).toBe(0)
@@ -159,7 +159,7 @@ test('/api/agents/:id/verify: 401 without a session, 404 for a stranger and a mi
   expect(dumpTables(platform.db)).toBe(before)
 })
 
-describe.skipIf(!hasAnvil)('verification, on real chains', () => {
+describe.skipIf(!hasAnvil)('POST /api/agents/:id/verify on real chains', () => {
   let base: TestChain
   let main: TestChain
   const snapshots = new Map<TestChain, Hex>()
@@ -206,7 +206,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
       args: [account, primary, namehash(primary.toLowerCase()), forward],
     })
 
-  test("eas: 200 for an attestation of the owner's wallet; shown on both APIs, and removed", async () => {
+  test("eas: 200 when the attestation is of the owner's wallet, shown on both APIs until removed", async () => {
     const { verify, show, signInWith, backend, web, agent, cookie, path, clock } = await onBoth()
     const attestationUid = await attest()
     await signInWith(WALLET.address)
@@ -248,7 +248,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
     ['was revoked', { revocationTime: 1n }, 'The attestation was revoked'],
     ['has expired', { expirationTime: 1n }, 'The attestation has expired'],
     ['is for somebody else', { recipient: STRANGER.address }, 'neither for nor by a wallet of yours'],
-  ])('eas: 400 for an attestation that %s', async (_what, fields, error) => {
+  ])('eas: 400 when the attestation %s', async (_what, fields, error) => {
     const { verify, sign, signInWith, platform } = await onBoth()
     await attest(fields)
     await signInWith(WALLET.address)
@@ -258,7 +258,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
     expect(countRows(platform.db).agent_verifications).toBe(0)
   })
 
-  test('POST /api/agents/:id/verify: 400 for a reused, expired or foreign signature', async () => {
+  test("eas: 400 when the signature is used, expired or another user's", async () => {
     const { verify, sign, challenge, clock, platform } = await onBoth()
     const attestationUid = await attest()
     const request = { verificationType: 'eas', attestationUid, walletAddress: WALLET.address }
@@ -282,7 +282,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
     expect(responses.filter(({ status }) => status === 400)).toHaveLength(19)
   })
 
-  test("coinbase: 200 with Coinbase's attestation of the signing wallet, found or named", async () => {
+  test('coinbase: 200 when Coinbase attests the signing wallet, found or named', async () => {
     const uid = await attest({ attester: COINBASE_ATTESTER, schema: COINBASE_ACCOUNT_SCHEMA })
     const { verify, sign, show } = await onBoth()
     const ask = async (more = {}) => verify({ verificationType: 'coinbase', ...(await sign()), ...more })
@@ -294,7 +294,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
     expect(await show()).toMatchObject({ verificationType: 'coinbase', attestationUid: uid, verified: true })
   })
 
-  test('coinbase: 400 for an attestation by another party or for another wallet', async () => {
+  test('coinbase: 400 when another party attests, or another wallet is attested', async () => {
     const { verify, sign, platform } = await onBoth()
     for (const parties of [{ attester: ATTESTER }, { attester: COINBASE_ATTESTER, recipient: STRANGER.address }]) {
       const attestationUid = await attest(parties)
@@ -304,7 +304,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
     expect(countRows(platform.db).agent_verifications).toBe(0)
   })
 
-  test('ens: 200 for a wallet whose primary name resolves to it, on both APIs', async () => {
+  test('ens: 200 when the primary name of the wallet resolves to it, on both APIs', async () => {
     await name(WALLET.address, 'ada.eth')
     const { verify, sign, show, backend, path } = await onBoth()
     expect((await verify({ verificationType: 'ens', ...(await sign()) })).status).toBe(200)
@@ -323,7 +323,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
     ['a name that leads nowhere', () => name(WALLET.address, 'ada.eth', NO_VERIFICATION)],
     ['a name that only a web page knows', () => name(WALLET.address, 'ada.web')],
     ['a name that is not in normal form', () => name(WALLET.address, 'ADA.eth')],
-  ])('ens: 400 for a wallet with %s', async (_what, prepare) => {
+  ])('ens: 400 when the wallet has %s', async (_what, prepare) => {
     await prepare()
     const { verify, sign, platform } = await onBoth()
     const response = await verify({ verificationType: 'ens', ...(await sign()) })
@@ -331,7 +331,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
     expect(countRows(platform.db).agent_verifications).toBe(0)
   })
 
-  test('POST /api/agents/:id/verify: 503 when a chain does not respond, and the challenge stays valid', async () => {
+  test('eas: 503 when a chain does not respond, and the challenge stays valid', async () => {
     await name(WALLET.address, 'ada.eth')
     const down = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('', { status: 502 }) })
     const { verify, sign, platform } = await openTest({ base: `http://127.0.0.1:${down.port}`, ens: base.rpcUrl })

@@ -50,7 +50,7 @@ const DEGRADED: [number, Step][] = [...RUNNING, [121, slow]]
 const REPAIRING: [number, Step][] = [...DEGRADED, [126, slow], [126, begun]]
 const CRASH_LOOP: [number, Step][] = [...RUNNING, [10, crash], [20, crash], [30, crash]]
 
-describe('transitions', () => {
+describe('nextState', () => {
   const rows: [string, [number, Step][], string, string[]][] = [
     ['an agent that is started is starting', [[0, started]], 'starting', []],
     ['starting, first success: running', RUNNING, 'running', []],
@@ -118,21 +118,21 @@ describe('transitions', () => {
     expect(play(steps)).toMatchObject({ state, told: reported })
   })
 
-  test('a crash loop ends only with a start or stop', () => {
+  test('ends a crash loop only with a start or stop', () => {
     const steps: Step[] = [ok, slow, down, crash, { type: 'misconfigured' }, begun, repaired, unrepaired]
     const all: [number, Step][] = [...CRASH_LOOP, ...steps.map((step): [number, Step] => [50, step])]
     expect(play(all)).toMatchObject({ state: 'crash_loop', told: ['crash', 'crash', 'crash_loop'], wantsRepair: false })
   })
 })
 
-describe('a slow start', () => {
+describe('nextState during a slow start', () => {
   test('counts failures only after the grace period, one per check interval', () => {
     const probes = Array.from({ length: 49 }, (_, index): [number, Step] => [index * 5, slow])
     expect(play([[0, started], ...probes]).watch).toMatchObject({ state: 'starting', failures: 2 })
     expect(play([[0, started], ...probes, [245, ok]]).state).toBe('running')
   })
 
-  test('is repaired at once after the third failure', () => {
+  test('repairs at once after the third failure', () => {
     const steps: [number, Step][] = [
       [0, started],
       [19, slow],
@@ -143,7 +143,7 @@ describe('a slow start', () => {
     expect(play([...steps, [260, slow]])).toMatchObject({ state: 'degraded', told: ['degraded'], wantsRepair: true })
   })
 
-  test('is degraded at once without a process', () => {
+  test('returns degraded at once when there is no process', () => {
     expect(
       play([
         [0, started],
@@ -160,13 +160,13 @@ describe('a slow start', () => {
   })
 })
 
-describe('repairs', () => {
-  test('start only after two failed probes', () => {
+describe('nextState and repairs', () => {
+  test('starts a repair only after two failed probes', () => {
     expect(play(DEGRADED).wantsRepair).toBe(false)
     expect(play([...DEGRADED, [126, slow]]).wantsRepair).toBe(true)
   })
 
-  test('only notify with WATCHDOG_AUTO_REPAIR=false', () => {
+  test('only notifies when WATCHDOG_AUTO_REPAIR=false', () => {
     const rules = { ...RULES, repairsItself: false }
     const all: [number, Step][] = [...DEGRADED, [126, slow], [131, slow], [131, begun], [136, down]]
     expect(play(all, rules)).toMatchObject({ state: 'degraded', told: ['degraded'], wantsRepair: false })
@@ -174,18 +174,18 @@ describe('repairs', () => {
     expect(play(CRASH_LOOP).hasGivenUp).toBe(true)
   })
 
-  test('start at once on a bad configuration, which is no crash', () => {
+  test('repairs at once when the configuration is invalid, which is no crash', () => {
     const result = play([...RUNNING, [5, { type: 'misconfigured' }]])
     expect(result).toMatchObject({ state: 'degraded', wantsRepair: true, told: ['degraded'] })
     expect(result.watch.crashes).toEqual([])
   })
 
-  test('do not count an interrupted attempt', () => {
+  test('does not count an attempt when it was interrupted', () => {
     const { watch } = play([...REPAIRING, [130, { type: 'repair-interrupted' }]])
     expect(watch).toMatchObject({ state: 'degraded', attempts: 0, failures: 1 })
   })
 
-  test('count attempts without a lasting effect', () => {
+  test('counts an attempt when it has no lasting effect', () => {
     const again: [number, Step][] = [
       [160, repaired],
       [170, slow],
@@ -198,21 +198,21 @@ describe('repairs', () => {
     expect(play([...REPAIRING, ...again, [215, slow]])).toMatchObject({ state: 'crash_loop', hasGivenUp: true })
   })
 
-  test('counters reset after ten healthy minutes', () => {
+  test('resets the counters after ten healthy minutes', () => {
     const healthy: [number, Step][] = [...REPAIRING, [160, repaired], [700, ok]]
     expect(play([...healthy, [759, ok]]).watch.attempts).toBe(1)
     expect(play([...healthy, [760, ok]]).watch).toMatchObject({ attempts: 0, crashes: [] })
   })
 })
 
-describe('crashes', () => {
-  test('count within the last five minutes', () => {
+describe('nextState and crashes', () => {
+  test('counts crashes of the last five minutes', () => {
     const first: [number, Step][] = [...RUNNING, [10, crash], [100, crash]]
     expect(play([...first, [310, crash]]).state).toBe('crash_loop')
     expect(play([...first, [310.001, crash]]).state).toBe('starting')
   })
 
-  test('do not count for a stopped agent', () => {
+  test('does not count crashes of a stopped agent', () => {
     expect(play([...RUNNING, [2, stopped], [3, { type: 'crashed', count: 9 }]])).toMatchObject({
       state: 'stopped',
       told: [],
@@ -220,7 +220,7 @@ describe('crashes', () => {
   })
 })
 
-describe('the repair ladder', () => {
+describe('nextState with the repair ladder', () => {
   const rules: WatchdogRules = { ...RULES, rungs: ['configuration', 'image'] }
   const failing: [number, Step][] = [...RUNNING, [10, slow], [11, slow]]
   /** A repair that fails, and the failed probe after it. */
@@ -230,7 +230,7 @@ describe('the repair ladder', () => {
     [second + 2, slow],
   ]
 
-  test('restarts, goes back to the last healthy configuration, then to the last healthy image, then gives up', () => {
+  test('restarts, then restores the last healthy configuration, then the last healthy image, then gives up', () => {
     const rungs = [20, 30, 40, 50].map((second, index, seconds) => {
       const before = seconds.slice(0, index).flatMap(fails)
       return play([...failing, ...before, [second, begun]], rules).watch.rung
@@ -241,13 +241,13 @@ describe('the repair ladder', () => {
     expect(play([...failing, ...all], rules).told.at(-1)).toBe('crash_loop')
   })
 
-  test('goes back at once when the agent crashed as often as a crash loop', () => {
+  test('restores at once when the agent crashed as often as in a crash loop', () => {
     const crashed = play(CRASH_LOOP, rules)
     expect(crashed).toMatchObject({ state: 'degraded', wantsRepair: true, hasGivenUp: false })
     expect(play([...CRASH_LOOP, [31, begun]], rules).watch).toMatchObject({ rung: 'configuration', crashes: [] })
   })
 
-  test('takes no return twice, until ten healthy minutes', () => {
+  test('repeats no restore before ten healthy minutes', () => {
     const back: [number, Step][] = [...CRASH_LOOP, [31, begun], [32, repaired]]
     const again = (second: number) => [...back, ...[1, 2, 3].map((more): [number, Step] => [second + more, crash])]
     expect(play([...again(40), [44, begun]], rules).watch.rung).toBe('image')
@@ -256,7 +256,7 @@ describe('the repair ladder', () => {
     )
   })
 
-  test('takes an interrupted return up again', () => {
+  test('resumes a restore when it was interrupted', () => {
     const interrupted: [number, Step][] = [...CRASH_LOOP, [31, begun], [32, { type: 'repair-interrupted' }], [33, slow]]
     expect(play([...interrupted, [34, begun]], rules).watch).toMatchObject({
       state: 'repairing',
@@ -264,13 +264,13 @@ describe('the repair ladder', () => {
     })
   })
 
-  test('goes on with the returns when a deployment failed, and is stopped without any', () => {
+  test('continues with restores when a deployment failed, and stops when there are none', () => {
     const failed: [number, Step][] = [...RUNNING, [5, { type: 'start-failed' }]]
     expect(play([...failed, [6, begun]], rules).watch.rung).toBe('configuration')
     expect(play(failed, RULES)).toMatchObject({ state: 'stopped', told: [] })
   })
 
-  test('gives up for an hour, then for twice as long after each retry that fails', () => {
+  test('gives up for an hour, then for twice as long after each failed retry', () => {
     const retry = { type: 'retry-begun' } as const
     const later = (hours: number) => 30 + hours * 3600
     expect(play([...CRASH_LOOP, [later(1) - 1, retry]]).state).toBe('crash_loop')

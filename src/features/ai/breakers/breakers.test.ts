@@ -43,7 +43,7 @@ async function installation() {
 }
 
 describe('PUT /api/agents/:id/breaker', () => {
-  test('200: a cap of money holds for the agent alone, from its next call on, until midnight UTC', async () => {
+  test('200 and a cost cap limits this agent from its next call on, until midnight UTC', async () => {
     await using test = await installation()
     expect((await test.agentAsks()).status).toBe(200)
     expect(await read(Breaker, test.put(`${test.at}/breaker`, { costUsdPerDay: 0.01 }))).toEqual({
@@ -73,7 +73,7 @@ describe('PUT /api/agents/:id/breaker', () => {
     expect((await test.agentAsks()).status).toBe(200)
   })
 
-  test('200 calls at once do not pass a cap of tokens', async () => {
+  test('200 and concurrent calls do not exceed a token cap', async () => {
     await using test = await installation()
     test.provider.answerWith({ usage: { prompt_tokens: 20, completion_tokens: 500 } })
     await test.put(`${test.at}/breaker`, { tokensPerDay: 20_000 })
@@ -85,7 +85,7 @@ describe('PUT /api/agents/:id/breaker', () => {
     expect(usedToday.tokens).toBeLessThanOrEqual(20_000)
   })
 
-  test('breakers reject a model without a known price when a cost cap is set, but not when a token cap is', async () => {
+  test('200 and a model without a known price is rejected when a cost cap is set, not when a token cap is', async () => {
     await using test = await installation()
     test.provider.offer(['odd/model'])
     await test.platform.catalogue.refresh(AbortSignal.timeout(60_000))
@@ -100,7 +100,7 @@ describe('PUT /api/agents/:id/breaker', () => {
     expect((await ask()).status).toBe(200)
   })
 
-  test('400: a wrong cap, nothing to change', async () => {
+  test('400 when the cap is invalid or nothing changes', async () => {
     await using test = await installation()
     const error = async (body: unknown) => {
       const response = await test.put(`${test.at}/breaker`, body)
@@ -114,7 +114,7 @@ describe('PUT /api/agents/:id/breaker', () => {
 })
 
 describe('POST /api/agents/:id/pause', () => {
-  test('200: no model answers until POST /api/agents/:id/resume; its owner’s keys go on', async () => {
+  test('200 and no model answers until POST /api/agents/:id/resume; the owner’s keys continue', async () => {
     await using test = await installation()
     const { pause } = await read(Breaker, test.post(`${test.at}/pause`, { reason: 'It talks too much' }))
     expect(pause).toEqual({ scope: 'agent', reason: 'It talks too much', since: '2100-06-15T12:00:00.000Z' })
@@ -130,7 +130,7 @@ describe('POST /api/agents/:id/pause', () => {
     expect(test.actions()).toEqual(['agents.pause', 'agents.resume'])
   })
 
-  test('a deleted agent takes its pause along', async () => {
+  test('200 and the pause is deleted with the agent', async () => {
     await using test = await installation()
     await test.post(`${test.at}/pause`)
     expect((await test.web.request(test.at, { method: 'DELETE', headers: test.cookie })).status).toBe(200)
@@ -138,7 +138,7 @@ describe('POST /api/agents/:id/pause', () => {
   })
 })
 
-test('PUT /api/pause: 200 pauses all agents of the caller, and no others', async () => {
+test('PUT /api/pause: 200 pauses all agents of the caller and no others', async () => {
   await using test = await installation()
   const { pause } = await read(PauseState, test.put('/api/pause', { paused: true }))
   expect(pause).toMatchObject({ scope: 'owner', reason: '' })
@@ -207,7 +207,7 @@ test('sendCapAlerts sends cap_reached when the limit refuses a call before it is
   expect(sent.map(({ kind }) => kind)).toEqual(['cap_reached'])
 })
 
-test('capAlertsJob looks at the limits every few seconds', async () => {
+test('capAlertsJob checks the limits every few seconds', async () => {
   await using test = await installation()
   expect(capAlertsJob(test.platform).everyMs).toBeLessThanOrEqual(5000)
 })

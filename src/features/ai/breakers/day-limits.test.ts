@@ -43,7 +43,7 @@ async function openAgent() {
   }
 }
 
-test('PUT /api/agents/:id/limits: 200, GET shows limits, actions and what was used today', async () => {
+test('PUT /api/agents/:id/limits: 200, and GET returns limits, actions and today’s use', async () => {
   await using test = await openAgent()
   await test.set({ usd: { limit: 1.5, action: 'stop' }, messages: { limit: 20 }, files: { action: 'ask' } })
   await test.use('toolCalls', 'messages')
@@ -67,7 +67,7 @@ test('PUT /api/agents/:id/limits: 200, GET shows limits, actions and what was us
   expect((await test.set({ messages: { limit: null } })).limits.messages.limit).toBeNull()
 })
 
-test('PUT /api/agents/:id/limits: 400 for bad limits, 404 for a stranger, 401 without a session', async () => {
+test('PUT /api/agents/:id/limits: 400 when limits are invalid, 404 for a stranger, 401 without a session', async () => {
   await using test = await openAgent()
   const bad = [
     { usd: { limit: 0 } },
@@ -82,7 +82,7 @@ test('PUT /api/agents/:id/limits: 400 for bad limits, 404 for a stranger, 401 wi
   expect((await test.web.request(test.path)).status).toBe(401)
 })
 
-test('POST /v1/limits/use: parallel uses never exceed a limit together, and a refused one counts nothing', async () => {
+test('POST /v1/limits/use: concurrent uses never exceed a limit, and a refused one is not counted', async () => {
   await using test = await openAgent()
   await test.set({ toolCalls: { limit: 5 }, files: { limit: 3 } })
   const outcomes = await Promise.all(Array.from({ length: 20 }, () => test.use('toolCalls', 'files')))
@@ -99,7 +99,7 @@ test('POST /v1/limits/use: parallel uses never exceed a limit together, and a re
   expect(bad.status).toBe(400)
 })
 
-test('a limit that pauses: model calls are 429 until the owner raises it, or until midnight', async () => {
+test('POST /v1/chat/completions: 429 when a limit pauses the agent, until the owner raises it or until midnight', async () => {
   await using test = await openAgent()
   await test.set({ messages: { limit: 1, action: 'pause' } })
   await test.use('messages')
@@ -117,7 +117,7 @@ test('a limit that pauses: model calls are 429 until the owner raises it, or unt
   expect((await test.show()).limits.messages.used).toBe(0)
 })
 
-test('a limit that asks: an approval allows as much again today, a denial ends it for today', async () => {
+test('POST /v1/limits/use: waits when a limit asks; an approval allows the same amount again, a denial ends it for today', async () => {
   await using test = await openAgent()
   await test.set({ toolCalls: { limit: 2, action: 'ask' } })
   for (const allowed of [true, true, false]) expect((await test.use('toolCalls')).allowed).toBe(allowed)
@@ -143,7 +143,7 @@ test('POST /v1/approvals: 400 when an agent asks to raise its own limit', async 
   expect(response.status).toBe(400)
 })
 
-test('a limit that stops: the agent is stopped, and its owner is notified once', async () => {
+test('POST /v1/limits/use: stops the agent and notifies the owner once when a limit is set to stop', async () => {
   await using test = await openAgent()
   await write(test.platform.db, (tx) => tx.update(agents).set({ status: 'running' }).run())
   await test.set({ files: { limit: 0, action: 'stop' } })
@@ -155,7 +155,7 @@ test('a limit that stops: the agent is stopped, and its owner is notified once',
   ])
 })
 
-test('a limit of money that asks: the owner allows as much again, and calls go on', async () => {
+test('POST /v1/chat/completions: 200 again when the owner approves after a cost limit', async () => {
   await using test = await openAgent()
   await test.set({ usd: { limit: 0.01, action: 'ask' } })
   const untilRefused = async () => {
@@ -174,7 +174,7 @@ test('a limit of money that asks: the owner allows as much again, and calls go o
   expect(await test.approvals()).toHaveLength(2)
 })
 
-test('days are those of the owner: a limit starts anew at midnight of their time zone', async () => {
+test('POST /v1/limits/use: limits reset at midnight in the owner’s time zone', async () => {
   await using test = await openAgent()
   await write(test.platform.db, (tx) => tx.update(users).set({ timeZone: 'America/Los_Angeles' }).run())
   test.clock.set(new Date('2100-06-15T23:30:00Z'))

@@ -23,7 +23,7 @@ test.each([
   [['gemini', 'ollama'], 'google/gemini-2.0-flash-001'],
   [['ollama'], 'ollama/llama3.2'],
   [[], 'local/echo'],
-] as const)('GET /api/models: the default on network with the providers %j is %s', async (ids, expected) => {
+] as const)('GET /api/models: on network with the providers %j, 200 with the default %s', async (ids, expected) => {
   const { double, providers } = await providersOf(...ids)
   if (ids.some((id) => id === 'ollama')) double.offer(['nomic-embed-text', 'llama3.2'])
   await using test = await aiPlatform({ providers })
@@ -35,7 +35,7 @@ test.each([
   await double.stop()
 })
 
-test('POST /v1/chat/completions: without model the plan’s premium model answers, also for an agent made for its vendor', async () => {
+test('POST /v1/chat/completions: 200 from the plan’s premium model without model, also for an agent of its vendor', async () => {
   const { double, providers } = await providersOf('openrouter', 'anthropic')
   await using test = await aiPlatform({ providers })
   const { agentToken, key } = await test.join('network', 'ada@example.com', 'anthropic')
@@ -46,7 +46,7 @@ test('POST /v1/chat/completions: without model the plan’s premium model answer
   await double.stop()
 })
 
-test('POST /api/agents/provision: an own key’s model, not the offline one, when only that is configured', async () => {
+test('POST /api/agents/provision: 201 with the model of the owner’s key when only that provider is configured', async () => {
   const vendor = await startProvider()
   await using test = await aiPlatform({
     providers: [echoProvider()],

@@ -15,7 +15,7 @@ const OPENAI = '/v1/chat/completions'
 const MINI = 'openai/gpt-4o-mini'
 const ON_SOLO = { ...bearer(INTERNAL_KEY), 'x-user-plan': 'solo', 'x-billing-subscription-id': 'sub_1' }
 
-test('GET /api/ai/health: 200 healthy while every provider answers, degraded when one does not', async () => {
+test('GET /api/ai/health: 200 healthy when every provider responds, degraded when one does not', async () => {
   await using test = await aiPlatform()
   const health = await test.backend.request('/api/ai/health')
   expect(health.status).toBe(200)
@@ -40,7 +40,7 @@ test('GET /api/ai/health: 200 degraded without any provider', async () => {
   expect(await (await backend.request('/api/ai/health')).json()).toMatchObject({ status: 'degraded', providers: {} })
 })
 
-test('the answer of a probe is kept, so that probing the platform does not flood the providers', async () => {
+test('GET /api/ai/health: 200 from a cached probe, so that requests cannot flood the providers', async () => {
   let asked = 0
   const listModels = async () => {
     asked++
@@ -53,7 +53,7 @@ test('the answer of a probe is kept, so that probing the platform does not flood
   expect(asked).toBe(1)
 })
 
-test('GET /api/ai/models: 200 with what can be asked, prices, and a count for each provider', async () => {
+test('GET /api/ai/models: 200 with available models, prices, and a count for each provider', async () => {
   await using test = await aiPlatform({})
   await test.platform.catalogue.refresh(NEVER)
   const response = await test.backend.request('/api/ai/models')
@@ -118,7 +118,7 @@ test.each([
   })
 })
 
-test('POST /api/ai/models/select: long texts get the cheapest model that reads them; 401 and 404', async () => {
+test('POST /api/ai/models/select: 200 with the cheapest model whose context is large enough; 401 and 404', async () => {
   await using test = await aiPlatform()
   await test.platform.catalogue.refresh(NEVER)
   const { key } = await test.join('network')
@@ -138,7 +138,7 @@ test('POST /api/ai/models/select: long texts get the cheapest model that reads t
   expect(await none.json()).toEqual({ error: 'No models available' })
 })
 
-test('POST /api/ai/models/select: any bearer will do, without a plan and without a body', async () => {
+test('POST /api/ai/models/select: 200 with any bearer, without a plan and without a body', async () => {
   await using test = await aiPlatform()
   const poor = await test.join(null)
   const select = (headers: Record<string, string>, body?: object) =>
@@ -152,13 +152,13 @@ test('POST /api/ai/models/select: any bearer will do, without a plan and without
   expect((await select(bearer('sk_wrong'), {})).status).toBe(401)
 })
 
-test('POST /api/ai/models/select: 404 where nothing is configured', async () => {
+test('POST /api/ai/models/select: 404 when no provider is configured', async () => {
   const { backend } = testPlatform()
   const response = await backend.request('/api/ai/models/select', json('POST', {}, bearer(INTERNAL_KEY)))
   expect([response.status, await response.json()]).toEqual([404, { error: 'No models available' }])
 })
 
-test('POST /api/ai/estimate-cost: 200 with what the price list says, 400, 402 and 404', async () => {
+test('POST /api/ai/estimate-cost: 200 with the list price; 400, 402 and 404', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('solo')
   const estimate = (body: object, headers: Record<string, string> = bearer(key)) =>
@@ -191,7 +191,7 @@ test('POST /api/ai/estimate-cost: 200 with the list price of a published model, 
   expect(await response.json()).toMatchObject({ estimatedCost: 0.5 })
 })
 
-test('findModel resolves a name to the model that a provider offers, and to an alias only when no provider offers it', async () => {
+test('findModel returns the model that a provider offers under a name, and an alias only when no provider offers it', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('solo')
   const ask = async (model: string) => {
@@ -214,17 +214,20 @@ test.each([
   ['openai/gpt-4o-mini', 'solo', 404],
   ['openai/gpt-4', 'network', 404],
   ['nobody/nothing', 'solo', 404],
-] as const)('a model that no provider serves: %s on %s is %d', async (model, plan, status) => {
-  await using test = await aiPlatform()
-  test.provider.offer(['mistralai/mistral-7b-instruct'])
-  await test.platform.catalogue.refresh(NEVER)
-  const { key } = await test.join(plan)
-  const response = await test.ask(OPENAI, { model, messages: [{ role: 'user', content: 'Hi' }] }, bearer(key))
-  expect(response.status).toBe(status)
-  expect(await response.json()).toMatchObject({ error: { code: status === 403 ? 'MODEL_RESTRICTED' : null } })
-})
+] as const)(
+  'POST /v1/chat/completions when no provider serves the model: %s on %s, %d',
+  async (model, plan, status) => {
+    await using test = await aiPlatform()
+    test.provider.offer(['mistralai/mistral-7b-instruct'])
+    await test.platform.catalogue.refresh(NEVER)
+    const { key } = await test.join(plan)
+    const response = await test.ask(OPENAI, { model, messages: [{ role: 'user', content: 'Hi' }] }, bearer(key))
+    expect(response.status).toBe(status)
+    expect(await response.json()).toMatchObject({ error: { code: status === 403 ? 'MODEL_RESTRICTED' : null } })
+  },
+)
 
-test('GET /api/ai/models: a price that depends on something is none', async () => {
+test('GET /api/ai/models: 200 without a price when it depends on the call', async () => {
   const depends = { id: 'openrouter/auto', pricing: { prompt: '-1', completion: '-1' } }
   using server = Bun.serve({ port: 0, fetch: () => Response.json({ data: [depends] }) })
   const provider = createHttpProvider(
@@ -237,12 +240,12 @@ test('GET /api/ai/models: a price that depends on something is none', async () =
   expect(models).toMatchObject([{ id: 'openrouter/auto', inputCost: null, outputCost: null }])
 })
 
-test('GET /api/ai/models: before the provider has answered the built-in list serves', async () => {
+test('GET /api/ai/models: 200 with the built-in list before a provider has answered', async () => {
   await using test = await aiPlatform()
   expect((await read(Models, test.backend.request('/api/ai/models'))).count).toBeGreaterThan(100)
 })
 
-test('a provider that stops answering keeps the models it had', async () => {
+test('GET /api/ai/models: 200 with the previous models when a provider stops responding', async () => {
   await using test = await aiPlatform()
   await test.platform.catalogue.refresh(NEVER)
   test.provider.listModelsWith(500)
@@ -261,7 +264,7 @@ test('GET /api/ai/models: 200 with the other providers’ models when one provid
   expect(await listed).toMatchObject([{ id: 'local/echo', provider: 'local', tags: ['local'] }])
 })
 
-test('GET /api/ai/models/:provider: 200 with the models of one, none for an unknown one', async () => {
+test('GET /api/ai/models/:provider: 200 with the models of one provider, and none when it is unknown', async () => {
   await using test = await aiPlatform()
   await test.platform.catalogue.refresh(NEVER)
   const modelsOf = async (provider: string) => (await test.backend.request(`/api/ai/models/${provider}`)).json()
@@ -273,7 +276,7 @@ test('GET /api/ai/models/:provider: 200 with the models of one, none for an unkn
   expect(await modelsOf('nobody')).toMatchObject({ provider: 'nobody', count: 0, models: [] })
 })
 
-test('a vendor’s own key is used before the aggregator, under the vendor’s own names', async () => {
+test('POST /v1/chat/completions: 200 by the vendor’s own key before the aggregator, with the vendor’s name of the model', async () => {
   await using test = await aiPlatform()
   const { baseUrl } = test.provider
   const provider = (id: string) => createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 60_000 }, { fetch })
@@ -286,7 +289,7 @@ test('a vendor’s own key is used before the aggregator, under the vendor’s o
 test.each([
   ['anthropic', ['claude-opus-9', 'claude-sonnet-4-5-20250929', 'other-1'], ['anthropic/claude-opus-9']],
   ['openai', ['gpt-9', 'gpt-9-audio', 'gpt-4o-2024-08-06', 'whisper-1', 'o9-mini'], ['openai/gpt-9', 'openai/o9-mini']],
-])('GET /api/ai/models: 200 with new chat models that %s lists itself', async (id, listed, expected) => {
+])('GET /api/ai/models: 200 with new chat models when %s lists them', async (id, listed, expected) => {
   await using test = await aiPlatform()
   test.provider.offer(listed)
   const { baseUrl } = test.provider
@@ -323,12 +326,12 @@ test.each([
   },
 )
 
-test('GET /api/models: 200 with nothing when nothing is configured', async () => {
+test('GET /api/models: 200 with an empty list when nothing is configured', async () => {
   const { web } = testPlatform()
   expect(await (await web.request('/api/models')).json()).toEqual({ models: [], defaultModel: null })
 })
 
-test('GET /v1/models: 200 lists what the bearer’s plan includes, in OpenAI’s form', async () => {
+test('GET /v1/models: 200 with the models of the bearer’s plan in OpenAI’s format', async () => {
   await using test = await aiPlatform()
   await test.platform.catalogue.refresh(NEVER)
   const solo = await test.join('solo')
@@ -344,7 +347,7 @@ test('GET /v1/models: 200 lists what the bearer’s plan includes, in OpenAI’s
   expect(await idsOf(network.agentToken)).toHaveLength(4)
 })
 
-test('GET /v1/models/:model: 200 in OpenAI’s form for an id with a slash, plain or encoded', async () => {
+test('GET /v1/models/:model: 200 in OpenAI’s format when the id has a slash, plain or encoded', async () => {
   await using test = await aiPlatform()
   await test.platform.catalogue.refresh(NEVER)
   const { key } = await test.join('solo')
@@ -361,7 +364,7 @@ test('GET /v1/models/:model: 200 in OpenAI’s form for an id with a slash, plai
   }
 })
 
-test('GET /v1/models/:model: 404 in OpenAI’s form for an unknown model and for one outside the plan', async () => {
+test('GET /v1/models/:model: 404 in OpenAI’s format when the model is unknown or outside the plan', async () => {
   await using test = await aiPlatform()
   await test.platform.catalogue.refresh(NEVER)
   const { key } = await test.join('solo')
@@ -387,7 +390,7 @@ test.each([
   ['anthropic/claude-opus-4-6', 'anthropic/claude-opus-4.6'],
   ['gemini-2.5-flash', 'google/gemini-2.5-flash'],
   ['deepseek-r1', 'deepseek/deepseek-r1'],
-])('POST /v1/chat/completions: 200 for the vendor’s own name %s, served by %s', async (name, id) => {
+])('POST /v1/chat/completions: 200 with the vendor’s name %s, served by %s', async (name, id) => {
   await using test = await aiPlatform()
   const { key } = await test.join('network')
   const response = await test.ask(OPENAI, { model: name, messages: [{ role: 'user', content: 'Hi' }] }, bearer(key))
@@ -397,7 +400,7 @@ test.each([
   expect(await test.booked()).toMatchObject([{ model: id }])
 })
 
-test('POST /v1/chat/completions: a bare name does not widen the plan or the models of the key', async () => {
+test('POST /v1/chat/completions: 403 when a bare name is of a model outside the plan or the models of the key', async () => {
   await using test = await aiPlatform()
   const { key, user } = await test.join('solo')
   const HI = [{ role: 'user', content: 'Hi' }]

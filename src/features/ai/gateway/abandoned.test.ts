@@ -31,7 +31,7 @@ function expectInput(tokens: number | undefined) {
 }
 
 test.each([[ASKED], [{ ...ASKED, stream: true }]])(
-  'who leaves before the first word has used the input, counted in tokens, and what the answer might have been: %#',
+  'a caller who disconnects before the first word is recorded with input and reserved output: %#',
   async (body) => {
     await using test = await leave({ fault: 'hang' }, body)
     await until('the call at the provider', () => test.provider.chats.length > 0)
@@ -46,7 +46,7 @@ test.each([[ASKED], [{ ...ASKED, stream: true }]])(
   },
 )
 
-test('who leaves in mid-stream has used what was received: thoughts and words', async () => {
+test('a caller who disconnects during a stream is recorded with the received reasoning and words', async () => {
   const thoughts = 'They want a story, so I shall tell them one about a house.'
   await using test = await leave({ text: TEXT, thoughts, fault: { hangAfterEvents: 3 } }, { ...ASKED, stream: true })
   const response = await test.asking
@@ -63,7 +63,7 @@ test('who leaves in mid-stream has used what was received: thoughts and words', 
   expectInput(row?.inputTokens)
 })
 
-test('a tool call that was received counts, arguments and all', async () => {
+test('a received tool call is recorded with its arguments when the caller disconnects', async () => {
   const call = { name: 'write_file', arguments: { path: 'story.md', text: TEXT.join('') } }
   await using test = await leave({ toolCalls: [call], fault: { hangAfterEvents: 1 } }, { ...ASKED, stream: true })
   const response = await test.asking
@@ -75,7 +75,7 @@ test('a tool call that was received counts, arguments and all', async () => {
   ])
 })
 
-test('what was reported before the caller left is what is booked', async () => {
+test('reported usage is recorded when the provider reported it before the caller disconnected', async () => {
   const usage = { prompt_tokens: 77, completion_tokens: 33 }
   // Words, the reason to end and the report, but no end.
   await using test = await leave({ text: TEXT, usage, fault: { hangAfterEvents: 5 } }, { ...ASKED, stream: true })
@@ -87,7 +87,7 @@ test('what was reported before the caller left is what is booked', async () => {
   expect(await test.booked()).toMatchObject([{ inputTokens: 77, outputTokens: 33, estimated: false, success: false }])
 })
 
-test('who leaves before anything was sent has used nothing', async () => {
+test('a caller who disconnects before anything was sent is not recorded', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('solo')
   const request = { ...json('POST', ASKED, bearer(key)), signal: AbortSignal.abort() }
@@ -107,7 +107,7 @@ test('POST /v1/embeddings: records the input tokens when the caller disconnects'
   expect(row?.inputTokens).toBeLessThan(2.1 * countTokens(QUESTION))
 })
 
-test('vectors without counts have their input counted, and may use no more than it', async () => {
+test('embeddings without reported counts are recorded with counted input tokens, at most those reserved', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('solo')
   test.provider.answerWith({ usage: null })
@@ -116,7 +116,7 @@ test('vectors without counts have their input counted, and may use no more than 
   expect(await test.booked()).toMatchObject([{ outputTokens: 0, estimated: true, success: true }])
 })
 
-test('an agent that leaves its calls pays for them under its own name', async () => {
+test('an abandoned call is recorded for the agent when the agent made it', async () => {
   await using test = await aiPlatform()
   const { agentToken, agentId, user } = await test.join('solo')
   test.provider.answerWith({ fault: 'hang' })
@@ -129,7 +129,7 @@ test('an agent that leaves its calls pays for them under its own name', async ()
   expect(await test.booked()).toMatchObject([{ userId: user.id, agentId, estimated: true, outputTokens: 700 }])
 })
 
-test('calls that are abandoned use up a plan like any other', async () => {
+test('an abandoned call counts towards the plan', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('solo')
   test.provider.answerWith({ fault: 'hang' })
@@ -170,7 +170,7 @@ test.each([['hang'], ['hang-mid-body'], ['reset'], ['malformed-json'], [{ cutAtB
   },
 )
 
-test('a call whose first request may have used the whole budget tries no fallback', async () => {
+test('a call uses no fallback when its first request may have used the whole budget', async () => {
   await using test = await aiPlatform({ timeoutMs: SLOW_MS })
   const { key } = await test.join('solo')
   test.provider.answerWith({ fault: 'hang' })
@@ -181,7 +181,7 @@ test('a call whose first request may have used the whole budget tries no fallbac
   expect(await test.booked()).toMatchObject([{ model: MINI, estimated: true, outputTokens: 1_500_000 }])
 })
 
-test('a stream that is cut is booked by what was received of it', async () => {
+test('a broken stream is recorded with what was received', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('solo')
   test.provider.answerWith({ text: TEXT, usage: null, fault: 'no-done' })
@@ -191,7 +191,7 @@ test('a stream that is cut is booked by what was received of it', async () => {
   ])
 })
 
-test('what is under way when the program stops is booked, and nothing of it twice', async () => {
+test('a running call is recorded once when the program stops', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('solo')
   test.provider.answerWith(({ body }) =>

@@ -40,7 +40,7 @@ async function withHangingProvider(fault: 'hang' | 'hang-mid-body') {
   }
 }
 
-test('POST /v1/chat/completions: a client that leaves a stream ends it at the provider, and what came is booked', async () => {
+test('POST /v1/chat/completions: ends the stream at the provider and records what came when the client disconnects', async () => {
   await using test = await withHangingProvider('hang-mid-body')
   const client = new AbortController()
   const response = await test.ask({ ...HELLO, stream: true }, client.signal)
@@ -52,7 +52,7 @@ test('POST /v1/chat/completions: a client that leaves a stream ends it at the pr
   expect(summary.totalTokens).toBeGreaterThanOrEqual(10)
 })
 
-test('POST /v1/chat/completions: a client that leaves while it waits ends the call at the provider', async () => {
+test('POST /v1/chat/completions: ends the call at the provider when the client disconnects while it waits', async () => {
   await using test = await withHangingProvider('hang')
   const client = new AbortController()
   const asking = test.ask(HELLO, client.signal).catch((error: unknown) => error)
@@ -64,7 +64,7 @@ test('POST /v1/chat/completions: a client that leaves while it waits ends the ca
   expect(await test.booked()).toMatchObject({ totalCalls: 1, totalTokens: 6 + 4096, estimatedTokens: 6 + 4096 })
 })
 
-test('a service that stops while a model is asked books the call before it has stopped', async () => {
+test('stop records a running call before it resolves', async () => {
   await using test = await withHangingProvider('hang')
   const asking = test.ask(HELLO, new AbortController().signal).catch((error: unknown) => error)
   await until('the call at the provider', () => test.provider.chats.length > 0)

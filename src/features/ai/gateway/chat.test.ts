@@ -12,7 +12,7 @@ const HELLO = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content:
 const SERVICE = bearer(INTERNAL_KEY)
 const ON_SOLO = { ...SERVICE, 'x-user-plan': 'solo', 'x-billing-subscription-id': 'sub_1', 'x-user-id': 'usr_1' }
 
-test('POST /api/ai/chat: 200 with the answer, who gave it and what it used, which is booked', async () => {
+test('POST /api/ai/chat: 200 with answer, model, provider and usage, which is recorded', async () => {
   await using test = await aiPlatform()
   const response = await test.ask('/api/ai/chat', { ...HELLO, temperature: 0.5 }, ON_SOLO)
   expect(response.status).toBe(200)
@@ -47,7 +47,7 @@ test('POST /api/ai/chat: 200 with the answer, who gave it and what it used, whic
   ])
 })
 
-test('POST /api/ai/chat: a user’s key brings its owner’s plan, whatever the headers say', async () => {
+test('POST /api/ai/chat: 200 with the plan of the key’s owner, whatever the headers contain', async () => {
   await using test = await aiPlatform()
   const { key, user } = await test.join('solo')
   const lies = { 'x-user-plan': 'network', 'x-user-id': 'usr_other', 'x-user-email': 'root@example.com' }
@@ -57,7 +57,7 @@ test('POST /api/ai/chat: a user’s key brings its owner’s plan, whatever the 
   expect(restricted.status).toBe(403)
 })
 
-test('POST /api/ai/chat: an agent’s token bills its owner, under the agent', async () => {
+test('POST /api/ai/chat: 200 with an agent’s token, recorded for its owner and the agent', async () => {
   await using test = await aiPlatform()
   const { agentToken, agentId, user } = await test.join('solo')
   expect((await test.ask('/api/ai/chat', HELLO, bearer(agentToken))).status).toBe(200)
@@ -78,7 +78,7 @@ test.each<[string, number, Record<string, string>, unknown]>([
   ['a plan and a wrong agent token', 401, { ...PLANNED, ...bearer('agt_wrong') }, { error: 'Unauthorized' }],
   ['a plan and a wrong internal key', 403, { ...PLANNED, ...bearer('wrong') }, { error: 'Forbidden' }],
   ['all that is asked for, and a bad body', 400, { ...PLANNED, ...SERVICE }, { error: 'Messages array is required' }],
-])('POST /api/ai/chat: %s gets %d', async (_what, status, headers, body) => {
+])('POST /api/ai/chat: with %s, %d', async (_what, status, headers, body) => {
   await using test = await aiPlatform()
   const response = await test.ask('/api/ai/chat', {}, headers)
   expect(response.status).toBe(status)
@@ -87,13 +87,13 @@ test.each<[string, number, Record<string, string>, unknown]>([
   expect(await test.booked()).toEqual([])
 })
 
-test('POST /api/ai/chat: without x-user-id the call is booked for anonymous', async () => {
+test('POST /api/ai/chat: 200 recorded for anonymous without x-user-id', async () => {
   await using test = await aiPlatform()
   expect((await test.ask('/api/ai/chat', HELLO, { ...PLANNED, ...SERVICE })).status).toBe(200)
   expect(await test.booked()).toMatchObject([{ userId: 'anonymous' }])
 })
 
-test('POST /api/ai/chat: the same status and text for the e-mail of an admin as for any other, without the internal key', async () => {
+test('POST /api/ai/chat: the same status and text for the e-mail of an administrator as for any other, without the internal key', async () => {
   await using test = await aiPlatform({ environment: { ADMIN_EMAILS: 'root@example.com' } })
   for (const headers of [{}, bearer('wrong'), bearer('sk_wrong')]) {
     const answerTo = async (email: string) => {
@@ -108,14 +108,14 @@ test.each<[string, Record<string, string>, number]>([
   ['alone', {}, 402],
   ['with a wrong internal key', bearer('wrong'), 402],
   ['with the internal key', SERVICE, 200],
-])('POST /api/ai/chat: the e-mail of an admin in a header, %s', async (_what, headers, status) => {
+])('POST /api/ai/chat with the e-mail of an administrator in a header, %s', async (_what, headers, status) => {
   await using test = await aiPlatform({ environment: { ADMIN_EMAILS: 'root@example.com' } })
   const response = await test.ask('/api/ai/chat', HELLO, { 'x-user-email': 'Root@Example.com', ...headers })
   expect(response.status).toBe(status)
   expect(test.provider.chats).toHaveLength(status === 200 ? 1 : 0)
 })
 
-test('POST /api/ai/chat: 402 for a key whose owner has no plan, and for one whose subscription has ended', async () => {
+test('POST /api/ai/chat: 402 when the owner of the key has no plan, or the subscription has ended', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join(null)
   const response = await test.ask('/api/ai/chat', HELLO, { ...bearer(key), ...PLANNED })
@@ -133,7 +133,7 @@ test.each([
   [{ ...HELLO, top_p: 2 }, 'top_p must be 0 to 1'],
   [{ ...HELLO, max_tokens: 0 }, 'max_tokens must be positive'],
   [{ ...HELLO, max_tokens: 1.5 }, 'max_tokens must be whole'],
-])('POST /api/ai/chat: 400 for %j', async (body, error) => {
+])('POST /api/ai/chat: 400 when the body is %j', async (body, error) => {
   await using test = await aiPlatform()
   const response = await test.ask('/api/ai/chat', body, ON_SOLO)
   expect(response.status).toBe(400)
@@ -141,7 +141,7 @@ test.each([
   expect(await test.booked()).toEqual([])
 })
 
-test('POST /api/ai/chat: 403 for a model that the plan does not include, with those that it does', async () => {
+test('POST /api/ai/chat: 403 with the models of the plan when the model is another one', async () => {
   await using test = await aiPlatform()
   const response = await test.ask('/api/ai/chat', { ...HELLO, model: 'openai/gpt-4' }, ON_SOLO)
   expect(response.status).toBe(403)
@@ -153,20 +153,20 @@ test('POST /api/ai/chat: 403 for a model that the plan does not include, with th
   expect(test.provider.chats).toEqual([])
 })
 
-test('POST /api/ai/chat: 404 for a model that no provider has', async () => {
+test('POST /api/ai/chat: 404 when no provider has the model', async () => {
   await using test = await aiPlatform()
   const response = await test.ask('/api/ai/chat', { ...HELLO, model: 'nobody/nothing' }, ON_SOLO)
   expect(response.status).toBe(404)
   expect(await response.json()).toEqual({ error: 'Model nobody/nothing is not available' })
 })
 
-test('POST /api/ai/chat: without a model the plan’s own choice answers, and is named', async () => {
+test('POST /api/ai/chat: 200 with the plan’s default model when the request has none', async () => {
   await using test = await aiPlatform()
   const response = await test.ask('/api/ai/chat', { messages: HELLO.messages }, ON_SOLO)
   expect(await response.json()).toMatchObject({ model: 'openai/gpt-4o-mini' })
 })
 
-test('POST /api/ai/chat: 503 naming what to set when no provider is configured', async () => {
+test('POST /api/ai/chat: 503 with the settings to set when no provider is configured', async () => {
   const { backend } = testPlatform()
   const response = await backend.request('/api/ai/chat', json('POST', HELLO, ON_SOLO))
   expect(response.status).toBe(503)
@@ -198,7 +198,7 @@ test.each([
   ['forth', '2100-05-02T00:00:00Z'],
   ['back', '2100-02-02T00:00:00Z'],
 ])(
-  'POST /api/ai/chat: a clock that jumped %s and is set right counts in the right month again',
+  'POST /api/ai/chat: 200 counted in the right month when a clock jumped %s and was corrected',
   async (_how, wrong) => {
     await using test = await aiPlatform()
     const right = new Date('2100-03-15T12:00:00Z')
@@ -224,7 +224,7 @@ test.each([
   },
 )
 
-test('POST /api/ai/chat: calls at once cannot pass the quota together', async () => {
+test('POST /api/ai/chat: 429 when concurrent calls would exceed the quota together', async () => {
   await using test = await aiPlatform()
   const month = test.clock.now().toISOString().slice(0, 7)
   const { key, user } = await test.join('solo')
@@ -260,7 +260,7 @@ test.each<[Fault, number, object]>([
   ['hang', 504, RESERVED],
   ['hang-mid-body', 504, RESERVED],
 ])(
-  'POST /api/ai/chat: a provider with the fault %j makes it %d, booked as failed with %j',
+  'POST /api/ai/chat: when the provider has the fault %j, %d, recorded as failed with %j',
   async (fault, status, used) => {
     const isSlow = fault === 'hang' || fault === 'hang-mid-body'
     await using test = await aiPlatform({ timeoutMs: isSlow ? SLOW_MS : 60_000 })
@@ -285,7 +285,7 @@ test('POST /api/ai/chat: 502 when the provider refuses connections', async () =>
   expect(await test.booked()).toMatchObject([{ success: false, ...NOTHING }])
 })
 
-test('POST /api/ai/chat: passes on the provider’s Retry-After', async () => {
+test('POST /api/ai/chat: 429 with the provider’s Retry-After', async () => {
   await using test = await aiPlatform()
   test.provider.answerWith({ fault: { status: 429, headers: { 'retry-after': '17' } } })
   const response = await test.ask('/api/ai/chat', HELLO, ON_SOLO)
@@ -317,7 +317,7 @@ test('POST /api/ai/chat: 200 with counted usage, marked as estimated, when the p
   expect(await reported.text()).not.toContain('estimated')
 })
 
-test('POST /v1/chat/completions and /v1/embeddings: answers without counts say that their cost is an estimate', async () => {
+test('POST /v1/chat/completions and /v1/embeddings: 200 with x-usage-estimated when the provider reports no counts', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('solo')
   const isEstimated = async (path: string, body: object) => {
@@ -342,7 +342,7 @@ test.each([
   [{ prompt_tokens_details: { cached_tokens: 5000 } }, 6250],
   [{}, 7500],
   [{ prompt_tokens_details: { cached_tokens: 400 }, cost: 0.5 }, 500_000],
-])('POST /api/ai/chat: cached input is priced as cached: %j costs %d', async (details, costMicroUsd) => {
+])('POST /api/ai/chat: 200 with the cached price for cached input: %j costs %d', async (details, costMicroUsd) => {
   await using test = await aiPlatform()
   await test.platform.catalogue.refresh(new AbortController().signal)
   test.provider.answerWith({ usage: { prompt_tokens: 1000, completion_tokens: 500, ...details } })
@@ -350,7 +350,7 @@ test.each([
   expect(await test.booked()).toMatchObject([{ inputTokens: 1000, outputTokens: 500, costMicroUsd }])
 })
 
-test('POST /api/ai/chat: a vendor that lists no prices has the published price of cached input', async () => {
+test('POST /api/ai/chat: 200 with the published price of cached input when a vendor lists none', async () => {
   await using vendor = await startProvider({
     usage: { prompt_tokens: 1_000_000, completion_tokens: 0, prompt_tokens_details: { cached_tokens: 1_000_000 } },
   })
@@ -361,7 +361,7 @@ test('POST /api/ai/chat: a vendor that lists no prices has the published price o
   expect(await test.booked()).toMatchObject([{ inputTokens: 1_000_000, costMicroUsd: 75_000 }])
 })
 
-test('POST /api/ai/chat: the offline model says what it is', async () => {
+test('POST /api/ai/chat: 200 from the offline model, which says that it is one', async () => {
   const { backend, platform } = testPlatform({ providers: [echoProvider()] })
   await platform.catalogue.refresh(new AbortController().signal)
   const response = await backend.request('/api/ai/chat', json('POST', { messages: HELLO.messages }, ON_SOLO))
@@ -372,7 +372,7 @@ test('POST /api/ai/chat: the offline model says what it is', async () => {
   })
 })
 
-test('every route of /api/ai: 429 beyond the rate of one address', async () => {
+test('every route of /api/ai: 429 when one address exceeds its rate', async () => {
   const { backend } = testPlatform({ environment: { RATE_LIMIT_AI: '2' } })
   await backend.request('/api/ai/health')
   await backend.request('/api/ai/models')

@@ -12,7 +12,7 @@ const HELLO = { model: MODEL, messages: [{ role: 'user', content: 'Hi' }] }
 const STREAMED = { ...HELLO, stream: true }
 const PATH = '/v1/chat/completions'
 
-test('POST /v1/chat/completions: 200 with the provider’s own answer, untouched, and the call is booked', async () => {
+test('POST /v1/chat/completions: 200 with the provider’s answer unchanged, and the call is recorded', async () => {
   await using test = await aiPlatform()
   const { key, user } = await test.join()
   const response = await test.ask(PATH, HELLO, bearer(key))
@@ -32,14 +32,14 @@ test('POST /v1/chat/completions: 200 with the provider’s own answer, untouched
   ])
 })
 
-test('POST /v1/chat/completions: an agent’s token bills its owner, under the agent', async () => {
+test('POST /v1/chat/completions: 200 with an agent’s token, recorded for its owner and the agent', async () => {
   await using test = await aiPlatform()
   const { agentToken, agentId, user } = await test.join()
   expect((await test.ask(PATH, HELLO, bearer(agentToken))).status).toBe(200)
   expect(await test.booked()).toMatchObject([{ userId: user.id, agentId }])
 })
 
-test('POST /v1/chat/completions: the internal key speaks for the user and the plan of its headers', async () => {
+test('POST /v1/chat/completions: 200 with the internal key, for the user and plan of its headers; 402 without them', async () => {
   await using test = await aiPlatform()
   const identity = { 'x-user-id': 'usr_1', 'x-user-plan': 'label', 'x-billing-subscription-id': 'sub_1' }
   expect((await test.ask(PATH, HELLO, { ...bearer(INTERNAL_KEY), ...identity })).status).toBe(200)
@@ -47,7 +47,7 @@ test('POST /v1/chat/completions: the internal key speaks for the user and the pl
   expect(await test.booked()).toMatchObject([{ userId: 'usr_1', agentId: 'direct' }])
 })
 
-test('POST /v1/chat/completions: tools, their results and fields unknown to us pass through untouched', async () => {
+test('POST /v1/chat/completions: 200 with tools, their results and unknown fields unchanged', async () => {
   await using test = await aiPlatform()
   const { agentToken } = await test.join()
   const call = { id: 'call_0', type: 'function', function: { name: 'read_file', arguments: '{"path":"a"}' } }
@@ -78,7 +78,7 @@ test('POST /v1/chat/completions: tools, their results and fields unknown to us p
   })
 })
 
-test('POST /v1/chat/completions: streamed tool calls pass through as well', async () => {
+test('POST /v1/chat/completions: 200 with streamed tool calls unchanged', async () => {
   await using test = await aiPlatform()
   const { agentToken } = await test.join()
   test.provider.answerWith({ toolCalls: [{ name: 'list_files', arguments: {} }] })
@@ -89,7 +89,7 @@ test('POST /v1/chat/completions: streamed tool calls pass through as well', asyn
   expect(events.at(-1)?.data).toBe('[DONE]')
 })
 
-test('POST /v1/chat/completions: 200 streams each piece as it is, usage and [DONE], and the call is booked', async () => {
+test('POST /v1/chat/completions: 200 streams each chunk unchanged, usage and [DONE], and the call is recorded', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join()
   test.provider.answerWith({ text: ['Hel', 'lo, ', 'wörld ', '🌍'] })
@@ -115,7 +115,7 @@ test.each([
   [{ messages: [{ content: 'Hi' }] }, 'role must be text'],
   [{ ...HELLO, model: 7 }, 'model must be text'],
   [{ ...HELLO, stream: 'yes' }, 'stream must be true or false'],
-])('POST /v1/chat/completions: 400 for %j, in OpenAI’s form', async (body, message) => {
+])('POST /v1/chat/completions: 400 in OpenAI’s format when the body is %j', async (body, message) => {
   await using test = await aiPlatform()
   const { key } = await test.join()
   const response = await test.ask(PATH, body, bearer(key))
@@ -145,7 +145,7 @@ test.each(['/v1/models', PATH])('%s: 401 without a token and with a wrong one', 
   expect(test.provider.chats).toEqual([])
 })
 
-test('POST /v1/chat/completions: problems of plan, model and quota are 402, 403 and 429 for a key, and 429 for an agent', async () => {
+test('POST /v1/chat/completions: 402, 403 and 429 for a key when plan, model or quota refuse, 429 for an agent', async () => {
   await using test = await aiPlatform()
   const poor = await test.join(null, 'poor@example.com')
   const solo = await test.join('solo', 'solo@example.com')
@@ -172,7 +172,7 @@ test('POST /v1/chat/completions: problems of plan, model and quota are 402, 403 
   expect(test.provider.chats).toEqual([])
 })
 
-test('POST /v1/chat/completions: a model without a known price is for plans without a budget only', async () => {
+test('POST /v1/chat/completions: 403 for a model without a known price when the plan has a budget', async () => {
   await using test = await aiPlatform()
   await test.platform.catalogue.refresh(new AbortController().signal)
   const body = { ...HELLO, model: 'unknown/nobody-knows-its-price' }
@@ -198,7 +198,7 @@ const BEFORE_THE_FIRST_PIECE: [Fault, number, object][] = [
 ]
 
 test.each(BEFORE_THE_FIRST_PIECE)(
-  'POST /v1/chat/completions: a stream that fails with %j before it begins is a %d',
+  'POST /v1/chat/completions: when a stream fails with %j before it begins, %d',
   async (fault, status, used) => {
     await using test = await aiPlatform({ timeoutMs: fault === 'hang' ? SLOW_MS : 60_000 })
     const { key } = await test.join()
@@ -217,21 +217,18 @@ test.each<[Fault, object]>([
   [{ cutAtByte: 100 }, RESERVED],
   ['malformed-json', RESERVED],
   ['empty-choices', { inputTokens: 1000, outputTokens: 500, estimated: false }],
-])(
-  'POST /v1/chat/completions: a stream that breaks with %j before it says anything is a status, not an event',
-  async (fault, used) => {
-    await using test = await aiPlatform()
-    const { key } = await test.join()
-    test.provider.answerWith({ text: ['One. '], fault })
-    const response = await test.ask(PATH, STREAMED, bearer(key))
-    expect(response.status).toBe(502)
-    expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('openrouter') } })
-    expect(await test.booked()).toMatchObject([{ success: false, ...used }])
-  },
-)
+])('POST /v1/chat/completions: 502 when a stream breaks with %j before its first word', async (fault, used) => {
+  await using test = await aiPlatform()
+  const { key } = await test.join()
+  test.provider.answerWith({ text: ['One. '], fault })
+  const response = await test.ask(PATH, STREAMED, bearer(key))
+  expect(response.status).toBe(502)
+  expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('openrouter') } })
+  expect(await test.booked()).toMatchObject([{ success: false, ...used }])
+})
 
 test.each<[Fault]>([['no-done'], ['hang-mid-body']])(
-  'POST /v1/chat/completions: a stream that breaks with %j ends with an error event and never with [DONE]',
+  'POST /v1/chat/completions: 200 with an error event and without [DONE] when a stream breaks with %j',
   async (fault) => {
     await using test = await aiPlatform({ timeoutMs: fault === 'hang-mid-body' ? SLOW_MS : 60_000 })
     const { key } = await test.join()
@@ -249,7 +246,7 @@ test.each<[Fault]>([['no-done'], ['hang-mid-body']])(
   },
 )
 
-test('POST /v1/chat/completions: a streamed answer without counts is counted, and marked as estimated', async () => {
+test('POST /v1/chat/completions: 200 with counted usage, marked as estimated, when a stream has no counts', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join()
   test.provider.answerWith({ text: ['Once upon a time ', 'there was a house.'], usage: null })
@@ -257,7 +254,7 @@ test('POST /v1/chat/completions: a streamed answer without counts is counted, an
   expect(await test.booked()).toMatchObject([{ inputTokens: 6, outputTokens: 9, estimated: true, success: true }])
 })
 
-test('POST /v1/chat/completions: 8 MB fit there, 1 MB elsewhere', async () => {
+test('POST /v1/chat/completions: 413 above 8 MB, and above 1 MB on other routes', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('network')
   const messages = (megabytes: number) => [{ role: 'user', content: 'x'.repeat(megabytes * 1024 * 1024) }]
@@ -269,7 +266,7 @@ test('POST /v1/chat/completions: 8 MB fit there, 1 MB elsewhere', async () => {
   expect(await tooLarge.json()).toEqual({ error: 'Request body too large' })
 })
 
-test('POST /v1/chat/completions: the rate is counted for each bearer, not for the address they share', async () => {
+test('POST /v1/chat/completions: 429 when one bearer exceeds its rate, not when several share an address', async () => {
   await using test = await aiPlatform({ environment: { RATE_LIMIT_BACKEND: '1' } })
   const ada = await test.join('solo', 'ada@example.com')
   const eve = await test.join('solo', 'eve@example.com')
@@ -282,7 +279,7 @@ test('POST /v1/chat/completions: the rate is counted for each bearer, not for th
   expect((await test.ask(PATH, HELLO, bearer(eve.agentToken))).status).toBe(200)
 })
 
-test('POST /v1/chat/completions: 401 for a made-up bearer however often it comes: it is not counted', async () => {
+test('POST /v1/chat/completions: 401 when a bearer is invented, any number of times, without counting it', async () => {
   await using test = await aiPlatform({ environment: { RATE_LIMIT_BACKEND: '1' } })
   for (let count = 0; count < 3; count++) {
     const response = await test.ask(PATH, HELLO, bearer('agt_made-up'))
@@ -292,7 +289,7 @@ test('POST /v1/chat/completions: 401 for a made-up bearer however often it comes
 })
 
 test.each([{ n: 2000 }, { max_completion_tokens: 1, max_tokens: 2_000_000 }])(
-  'POST /v1/chat/completions: 429 for an answer that may pass the quota: %j',
+  'POST /v1/chat/completions: 429 when the answer may exceed the quota: %j',
   async (size) => {
     await using test = await aiPlatform()
     const { key } = await test.join('solo')
@@ -304,7 +301,7 @@ test.each([{ n: 2000 }, { max_completion_tokens: 1, max_tokens: 2_000_000 }])(
 )
 
 test.each([HELLO, STREAMED])(
-  'POST /v1/chat/completions: the offline model is labelled as local in %j',
+  'POST /v1/chat/completions: 200 labelled as local in %j when the model is the offline one',
   async (body) => {
     const { backend, platform } = testPlatform({ providers: [echoProvider()] })
     await platform.catalogue.refresh(new AbortController().signal)

@@ -35,7 +35,7 @@ async function limited(limits: Partial<CreateKeyRequest>, plan: PlanName = 'netw
   }
 }
 
-test('a key with a budget: 429 once a call could pass it, until the month ends', async () => {
+test('a key with a budget: 429 when a call could exceed it, until the month ends', async () => {
   await using test = await limited({ monthlyBudgetUsd: 0.01 })
   test.clock.set(new Date('2100-03-31T23:59:00Z'))
   let answered = 0
@@ -70,7 +70,7 @@ test('a key with a budget increase: 200 beyond the budget until the increase end
   expect((await test.usage()).key?.costUsd).toMatchObject({ limit: 0.01, remaining: 0 })
 })
 
-test('200 calls at once do not pass the token limit of a key', async () => {
+test('a key with a token limit: the limit is never exceeded by 200 concurrent calls', async () => {
   await using test = await limited({ monthlyTokens: 20_000 })
   test.provider.answerWith({ usage: { prompt_tokens: 20, completion_tokens: 500 } })
   const responses = await Promise.all(Array.from({ length: 200 }, () => test.say()))
@@ -80,7 +80,7 @@ test('200 calls at once do not pass the token limit of a key', async () => {
   expect((await test.usage()).key?.tokens.used).toBeLessThanOrEqual(20_000)
 })
 
-test('near a limit an answer without a bound gets one, so that the limit holds', async () => {
+test('a key near its limit: 200 with a maximum for an answer that has none', async () => {
   await using test = await limited({ monthlyTokens: 20_000 })
   expect((await test.say({ model: MINI, messages: HELLO.messages })).status).toBe(200)
   expect(test.provider.chats[0]?.body).toMatchObject({ max_tokens: 4096 })
@@ -89,7 +89,7 @@ test('near a limit an answer without a bound gets one, so that the limit holds',
   expect(free.provider.chats[0]?.body).not.toHaveProperty('max_tokens')
 })
 
-test('a key with a list of models: 403 for others, by name, as a fallback and as the choice of a tier', async () => {
+test('a key with a list of models: 403 for other models, by name, as a fallback and as the choice of a tier', async () => {
   await using test = await limited({ models: [MINI] })
   for (const body of [
     { ...HELLO, model: BIG },
@@ -114,7 +114,7 @@ test('a key with a budget: 403 for a model without a known price', async () => {
   expect((await free.say(unknown)).status).toBe(200)
 })
 
-test('a key with a rate of its own: 429 beyond it', async () => {
+test('a key with its own rate: 429 when it exceeds the rate', async () => {
   await using test = await limited({ requestsPerMinute: 2 })
   expect((await test.say()).status).toBe(200)
   expect((await test.say()).status).toBe(200)
@@ -214,7 +214,7 @@ test('GET /api/me/usage: 200 with the plan of the user that the internal key nam
   expect(usage).toMatchObject({ plan: 'label', tokens: { limit: 20_000_000 } })
 })
 
-test('a rotated key keeps its limits and what it has used', async () => {
+test('POST /api/keys/:id/rotate: the new key keeps limits and usage', async () => {
   await using test = await limited({ monthlyTokens: 10_000 })
   await test.say()
   await test.platform.usage.flush()
@@ -230,7 +230,7 @@ test.each([
   [{ monthlyTokens: 1.5 }, 'monthlyTokens must be a whole number of at least 1'],
   [{ models: [] }, 'models must be a list of 1 to 100 model ids'],
   [{ requestsPerMinute: 0 }, 'requestsPerMinute must be a whole number of at least 1'],
-])('POST and PATCH /api/keys: 400 for %j', async (limits, error) => {
+])('POST and PATCH /api/keys: 400 when the body is %j', async (limits, error) => {
   await using test = await limited({})
   const session = await test.platform.sessions.create(test.user.id)
   const headers = { cookie: `service-session=${session}` }
@@ -242,7 +242,7 @@ test.each([
   }
 })
 
-test('PATCH /api/keys/:id: 200; a new limit counts with the next call, null takes it away', async () => {
+test('PATCH /api/keys/:id: 200; a new limit applies to the next call, null removes it', async () => {
   await using test = await limited({})
   const session = await test.platform.sessions.create(test.user.id)
   const change = (body: object) =>
@@ -259,7 +259,7 @@ test.each([
   ['agt_wrong', '/v1/tools', 401],
   ['sk_wrong', '/v1/models', 401],
   ['wrong', '/v1/models', 401],
-])('GET /v1/*: 429 after 60 requests with the bearer %s from one /64', async (token, path, status) => {
+])('GET /v1/*: 429 after 60 requests with the bearer %s from one /64 network', async (token, path, status) => {
   const { api, agent } = await agentOwner()
   const from = (address: string, headers: Record<string, string>) =>
     api('backend', { address }).request(path, { headers })

@@ -6,7 +6,7 @@ import { KeyReport } from './schemas.ts'
 
 const ASKED = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] }
 
-test('GET /api/keys/:id/usage: 200 with this month beside the limits and each day by model; 400, 401 and a stranger’s 404', async () => {
+test('GET /api/keys/:id/usage: 200 with this month, limits and each day by model; 400, 401, and 404 for a stranger', async () => {
   await using test = await aiPlatform()
   const { user, cookie } = await test.join('solo')
   const eve = await test.join('solo', 'eve@example.com')

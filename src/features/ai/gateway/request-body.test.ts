@@ -41,7 +41,7 @@ test.each([
   [CHAT, `{${MINI},${MESSAGES},"models":[],"Models":["openai/gpt-4"]}`],
   [EMBEDDINGS, `{${MINI},"input":"a","model":"openai/gpt-4"}`],
   [EMBEDDINGS, `{${MINI},"input":"a","Input":["a","b"]}`],
-])('POST %s: 400 for a control field that is duplicated or in another spelling: %s', async (path, body) => {
+])('POST %s: 400 when a control field is duplicated or in another spelling: %s', async (path, body) => {
   await using test = await openTestInstallation()
   const response = await test.send(path, body)
   expect(response.status).toBe(400)
@@ -54,13 +54,13 @@ test.each([
   ['text for max_tokens', '"max_tokens":"100000"'],
   ['text for max_completion_tokens', '"max_completion_tokens":"100000"'],
   ['a list for n', '"n":[100]'],
-])('POST /v1/chat/completions: 400 for %s, which a provider might read as a number', async (_what, field) => {
+])('POST /v1/chat/completions: 400 for %s, which a provider might parse as a number', async (_what, field) => {
   await using test = await openTestInstallation()
   expect((await test.send(CHAT, `{${MINI},${MESSAGES},${field}}`)).status).toBe(400)
   expect(test.provider.chats).toEqual([])
 })
 
-test('POST /v1/chat/completions: 200 for the same words below the top and in texts, and for unknown fields twice', async () => {
+test('POST /v1/chat/completions: 200 when such names are nested or in texts, and when unknown fields are repeated', async () => {
   await using test = await openTestInstallation()
   const body = `{${MINI},"messages":[{"role":"user","content":"\\"model\\":1,\\"model\\":2"}],"metadata":{"model":"a","Model":"b"},"x":1,"x":2}`
   expect((await test.send(CHAT, body)).status).toBe(200)
@@ -68,7 +68,7 @@ test('POST /v1/chat/completions: 200 for the same words below the top and in tex
 
 const messages = [{ role: 'user', content: 'Hello' }]
 
-test('isUsualCompletion accepts only what the schema returns unchanged', () => {
+test('isUsualCompletion returns true only when the schema would return the body unchanged', () => {
   const values = [
     undefined,
     null,
@@ -97,14 +97,14 @@ test('isUsualCompletion accepts only what the schema returns unchanged', () => {
   }
 })
 
-test('isUsualCompletion accepts a body with the usual fields', () => {
+test('isUsualCompletion returns true when a body has the usual fields', () => {
   expect(isUsualCompletion({ messages, model: 'm', stream: true, n: 1, max_tokens: 2, max_completion_tokens: 3 })).toBe(
     true,
   )
   expect(isUsualCompletion({ messages, temperature: 1, tools: [] })).toBe(true)
 })
 
-test('isUsualCompletion leaves everything but objects to the schema', () => {
+test('isUsualCompletion returns false when the body is no object', () => {
   for (const body of [null, undefined, 'x', 1, [], { messages: [] }, { messages: [{ content: 'x' }] }])
     expect(isUsualCompletion(body)).toBe(false)
 })

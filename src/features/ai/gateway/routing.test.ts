@@ -57,7 +57,7 @@ function isSpent(fault: Fault): boolean {
 
 const CASES = FAULTS.flatMap((fault) => [1, 2].map((broken) => ({ fault, broken })))
 
-test.each(CASES)('a tier whose first targets fail is answered by the next: %j', async ({ fault, broken }) => {
+test.each(CASES)('a tier answers with the next target when its first ones fail: %j', async ({ fault, broken }) => {
   const isSlow = fault === 'hang' || fault === 'hang-mid-body'
   await using test = await aiPlatform({ timeoutMs: isSlow ? SLOW_MS : 60_000 })
   const { key } = await test.join('network')
@@ -76,27 +76,30 @@ test.each(CASES)('a tier whose first targets fail is answered by the next: %j', 
   expect(booked).toMatchObject([...(isSpent(fault) ? lost : []), served])
 })
 
-test.each(FAULTS)('a stream moves on before its first word, and never after it: %j', async (fault) => {
-  const isSlow = fault === 'hang' || fault === 'hang-mid-body'
-  await using test = await aiPlatform({ timeoutMs: isSlow ? SLOW_MS : 60_000 })
-  const { key } = await test.join('network')
-  const [first, second] = TIERS.coding.models
-  test.provider.answerWith(failing({ [first]: fault }))
-  const response = await test.ask(OPENAI, { model: 'coding', messages: HI, stream: true }, bearer(key))
-  expect(response.status).toBe(200)
-  const events = (await readAllEvents(response)).map(({ data }) => data)
-  if (fault === 'hang-mid-body') {
-    // It had begun to speak: what follows is an error, not another voice.
-    expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ error: { message: expect.stringContaining('in time') } })
-    expect(modelsAsked(test)).toEqual([first])
-  } else {
-    expect(events.at(-1)).toBe('[DONE]')
-    expect(events.slice(0, -1).map((data) => JSON.parse(data).model)).toEqual(events.slice(0, -1).map(() => second))
-    expect(modelsAsked(test)).toEqual([first, second])
-  }
-})
+test.each(FAULTS)(
+  'a stream continues with the next target before its first word, and never after it: %j',
+  async (fault) => {
+    const isSlow = fault === 'hang' || fault === 'hang-mid-body'
+    await using test = await aiPlatform({ timeoutMs: isSlow ? SLOW_MS : 60_000 })
+    const { key } = await test.join('network')
+    const [first, second] = TIERS.coding.models
+    test.provider.answerWith(failing({ [first]: fault }))
+    const response = await test.ask(OPENAI, { model: 'coding', messages: HI, stream: true }, bearer(key))
+    expect(response.status).toBe(200)
+    const events = (await readAllEvents(response)).map(({ data }) => data)
+    if (fault === 'hang-mid-body') {
+      // It had begun to speak: what follows is an error, not another voice.
+      expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ error: { message: expect.stringContaining('in time') } })
+      expect(modelsAsked(test)).toEqual([first])
+    } else {
+      expect(events.at(-1)).toBe('[DONE]')
+      expect(events.slice(0, -1).map((data) => JSON.parse(data).model)).toEqual(events.slice(0, -1).map(() => second))
+      expect(modelsAsked(test)).toEqual([first, second])
+    }
+  },
+)
 
-test('POST /api/ai/chat: a request that is at fault itself is asked once', async () => {
+test('POST /api/ai/chat: 400 after one attempt when the request itself is invalid', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('network')
   for (const status of [400, 413, 422]) {
@@ -107,7 +110,7 @@ test('POST /api/ai/chat: a request that is at fault itself is asked once', async
   expect(test.provider.chats).toHaveLength(3)
 })
 
-test('POST /api/ai/chat: a named model is strict', async () => {
+test('POST /api/ai/chat: 502 without a fallback when the request names a model', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('network')
   test.provider.answerWith(failing({ [BIG]: { status: 500 } }))
@@ -116,7 +119,7 @@ test('POST /api/ai/chat: a named model is strict', async () => {
 })
 
 test.each([[{ model: BIG, fallbacks: [MINI] }], [{ model: BIG, models: [BIG, MINI] }], [{ models: [BIG, MINI] }]])(
-  'POST /v1/chat/completions: %j falls back, and the provider does not receive the option',
+  'POST /v1/chat/completions: with %j, 200 from a fallback; the provider does not receive the option',
   async (requested) => {
     await using test = await aiPlatform()
     const { key } = await test.join('network')
@@ -129,7 +132,7 @@ test.each([[{ model: BIG, fallbacks: [MINI] }], [{ model: BIG, models: [BIG, MIN
 )
 
 test.each([[{ fallbacks: [OPUS] }], [{ models: [OPUS] }]])(
-  'POST /v1/chat/completions: %j outside the plan is 403 before anybody is asked',
+  'POST /v1/chat/completions: with %j outside the plan, 403 before any provider is called',
   async (requested) => {
     await using test = await aiPlatform()
     const { key } = await test.join('solo')
@@ -139,14 +142,14 @@ test.each([[{ fallbacks: [OPUS] }], [{ models: [OPUS] }]])(
   },
 )
 
-test('POST /api/ai/chat: a tier keeps to the plan', async () => {
+test('POST /api/ai/chat: 200 with the target of a tier that the plan includes', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('solo')
   const response = await test.ask(CHAT, { messages: HI, taskType: 'coding' }, bearer(key))
   expect(await response.json()).toMatchObject({ model: 'google/gemini-2.0-flash-001' })
 })
 
-test('the same model at a second provider answers when the first one cannot', async () => {
+test('POST /v1/chat/completions: 200 from a second provider of the model when the first one fails', async () => {
   await using aggregator = await startProvider()
   await using vendor = await startProvider({ fault: { status: 500 } })
   const openProvider = (id: string, baseUrl: string) =>
@@ -165,28 +168,31 @@ test.each([
   ['openrouter', ['openrouter', 'openai']],
   ['openai', ['openai', 'openrouter']],
   ['gemini', ['openai', 'openrouter']],
-])('an agent made for %s: its provider is asked first, then the others that serve the model', async (chosen, order) => {
-  await using aggregator = await startProvider()
-  await using vendor = await startProvider()
-  const openProvider = (id: string, baseUrl: string) =>
-    createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 5000 }, { fetch })
-  const providers = [openProvider('openrouter', aggregator.baseUrl), openProvider('openai', vendor.baseUrl)]
-  await using test = await aiPlatform({ providers })
-  const { agentToken } = await test.join('solo', 'ada@example.com', chosen)
-  const asked: string[] = []
-  const failAs =
-    (id: string): Answering =>
-    () => {
-      asked.push(id)
-      return { fault: { status: 500 } }
-    }
-  aggregator.answerWith(failAs('openrouter'))
-  vendor.answerWith(failAs('openai'))
-  await test.ask(OPENAI, { model: MINI, messages: HI }, bearer(agentToken))
-  expect(asked).toEqual(order)
-})
+])(
+  'POST /v1/chat/completions for an agent of %s: its provider is first, then others that have the model',
+  async (chosen, order) => {
+    await using aggregator = await startProvider()
+    await using vendor = await startProvider()
+    const openProvider = (id: string, baseUrl: string) =>
+      createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 5000 }, { fetch })
+    const providers = [openProvider('openrouter', aggregator.baseUrl), openProvider('openai', vendor.baseUrl)]
+    await using test = await aiPlatform({ providers })
+    const { agentToken } = await test.join('solo', 'ada@example.com', chosen)
+    const asked: string[] = []
+    const failAs =
+      (id: string): Answering =>
+      () => {
+        asked.push(id)
+        return { fault: { status: 500 } }
+      }
+    aggregator.answerWith(failAs('openrouter'))
+    vendor.answerWith(failAs('openai'))
+    await test.ask(OPENAI, { model: MINI, messages: HI }, bearer(agentToken))
+    expect(asked).toEqual(order)
+  },
+)
 
-test('an agent made for a vendor that names no model gets what that vendor is asked for by default', async () => {
+test('POST /v1/chat/completions: 200 from the default model of the agent’s vendor when no model is named', async () => {
   await using aggregator = await startProvider()
   await using vendor = await startProvider()
   const openProvider = (id: string, baseUrl: string) =>
@@ -201,7 +207,7 @@ test('an agent made for a vendor that names no model gets what that vendor is as
   expect(vendor.chats.map(({ body }) => body.model)).toEqual(['gemini-2.0-flash-001'])
 })
 
-test('who asked to be left alone is not asked again until then', async () => {
+test('a provider is not called again before its Retry-After', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('network')
   test.provider.answerWith({ fault: { status: 429, headers: { 'retry-after': '60' } } })
@@ -213,7 +219,7 @@ test('who asked to be left alone is not asked again until then', async () => {
   expect(test.provider.chats).toHaveLength(1)
 })
 
-test('a target that fails again and again comes last, and first again once it has rested', async () => {
+test('a target is last when it fails repeatedly, and first again after a pause', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('network')
   const [first, second] = TIERS.creative.models

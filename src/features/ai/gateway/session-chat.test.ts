@@ -4,7 +4,7 @@ import { json } from '../../../../tests/harness/requests.ts'
 
 const ASKED = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] }
 
-test('POST /api/ai/chat: 200 for a session on the web API, recorded for the user without an agent', async () => {
+test('POST /api/ai/chat: 200 with a session on the web API, recorded for the user without an agent', async () => {
   await using test = await aiPlatform()
   const { cookie, user } = await test.join('solo')
   const response = await test.web.request('/api/ai/chat', json('POST', ASKED, cookie))
@@ -16,7 +16,7 @@ test('POST /api/ai/chat: 200 for a session on the web API, recorded for the user
   ])
 })
 
-test('POST /api/ai/chat: 200 streams on the web API and names the call in a header', async () => {
+test('POST /api/ai/chat: 200 streams on the web API, with the id of the call in a header', async () => {
   await using test = await aiPlatform()
   const { cookie } = await test.join('solo')
   const response = await test.web.request('/api/ai/chat', json('POST', { ...ASKED, stream: true }, cookie))

@@ -77,7 +77,7 @@ const streams = fc
   })
 
 test.each(Object.entries(DIALECTS))(
-  'guardChunks passes the same text as for a whole answer: %s',
+  'guardChunks returns the same text as for a whole answer: %s',
   async (_, toEvents) => {
     await fc.assert(
       fc.asyncProperty(streams, async (pieces) => {
@@ -99,23 +99,29 @@ test.each(Object.entries(DIALECTS))(
   },
 )
 
-test.each(Object.entries(DIALECTS))('guardChunks ends the stream at a denied pattern: %s', async (_, toEvents) => {
-  const guard = createGuard(Guardrails.parse(settings), egress)
-  const seen: Event[] = []
-  const read = async () => {
-    for await (const { json } of guardChunks(guard, toChunks(toEvents(['The pro', 'ject fal', 'con flies'])), call))
-      seen.push(JSON.parse(json))
-  }
-  expect(await read().catch((error) => error)).toMatchObject({ kind: 'invalid', extra: { code: 'GUARDRAIL_BLOCKED' } })
-  expect(
-    seen
-      .flatMap(listDeltas)
-      .map(({ text }) => text)
-      .join(''),
-  ).toBe('The ')
-})
+test.each(Object.entries(DIALECTS))(
+  'guardChunks ends the stream when a denied pattern occurs: %s',
+  async (_, toEvents) => {
+    const guard = createGuard(Guardrails.parse(settings), egress)
+    const seen: Event[] = []
+    const read = async () => {
+      for await (const { json } of guardChunks(guard, toChunks(toEvents(['The pro', 'ject fal', 'con flies'])), call))
+        seen.push(JSON.parse(json))
+    }
+    expect(await read().catch((error) => error)).toMatchObject({
+      kind: 'invalid',
+      extra: { code: 'GUARDRAIL_BLOCKED' },
+    })
+    expect(
+      seen
+        .flatMap(listDeltas)
+        .map(({ text }) => text)
+        .join(''),
+    ).toBe('The ')
+  },
+)
 
-test('guardChunks checks the arguments of tools and every choice by themselves', async () => {
+test('guardChunks checks the arguments of tools and every choice separately', async () => {
   const delta = (index: number, changed: object, reason: string | null = null) => ({
     choices: [{ index, delta: changed, finish_reason: reason }],
   })
@@ -137,13 +143,13 @@ test('guardChunks checks the arguments of tools and every choice by themselves',
   ])
 })
 
-test('guardChunks passes everything unchanged when only the input is checked', async () => {
+test('guardChunks returns everything unchanged when only the input is checked', async () => {
   const events = DIALECTS.chat?.(['project falcon']) ?? []
   expect(await pass(events, { ...settings, onOutput: false })).toEqual(events)
 })
 
 test.each(Object.entries(DIALECTS))(
-  'guardChunks passes on what the webhook makes of the answer: %s',
+  'guardChunks returns the answer as changed by the webhook: %s',
   async (_, toEvents) => {
     const asked: unknown[] = []
     using server = Bun.serve({

@@ -21,7 +21,7 @@ async function guarded(guardrails: object, options: Parameters<typeof aiPlatform
   return { ...test, ...who, keyId: id, key, bearers: [bearer(key), bearer(who.agentToken)] }
 }
 
-test('POST /v1/chat/completions: 400 for a denied input of a key and of an agent, and nothing is sent or spent', async () => {
+test('POST /v1/chat/completions: 400 when the input of a key or an agent is denied, and nothing is sent or spent', async () => {
   await using test = await guarded({ deny: ['project falcon'] })
   for (const headers of test.bearers) {
     for (const stream of [false, true]) {
@@ -44,7 +44,7 @@ test('POST /v1/chat/completions: 400 above maxInputChars, also when the input is
   expect([response.status, await response.json()]).toMatchObject([400, { error: BLOCKED }])
 })
 
-test('POST /v1/chat/completions: personal data is replaced on both ways, whole and streamed', async () => {
+test('POST /v1/chat/completions: 200 with personal data replaced in input and answer, whole and streamed', async () => {
   await using test = await guarded({ redact: ['email', 'card'] })
   test.provider.answerWith({ text: ['Mail a', 'da@exam', 'ple.com or 4111 1111', ' 1111 1111 now'] })
   for (const headers of test.bearers) {
@@ -63,7 +63,7 @@ test('POST /v1/chat/completions: personal data is replaced on both ways, whole a
   expect(call).toMatchObject({ success: true, inputTokens: 1000, outputTokens: 500 })
 })
 
-test('POST /v1/chat/completions: 400 for a denied answer, and a stream ends with an error event; both are recorded', async () => {
+test('POST /v1/chat/completions: 400 when the answer is denied, an error event when it streams; both are recorded', async () => {
   await using test = await guarded({ deny: ['falcon'] })
   test.provider.answerWith({ text: ['The fal', 'con flies.'] })
   const whole = await test.ask(PATH, ask('Hi'), bearer(test.key))
@@ -97,7 +97,7 @@ function startWebhook(answer: () => Response | Promise<Response>) {
   return { asked, url: `http://127.0.0.1:${server.port}/judge`, [Symbol.dispose]: () => void server.stop(true) }
 }
 
-test('POST /v1/chat/completions: the webhook sees texts without personal data, and may rewrite or block them', async () => {
+test('POST /v1/chat/completions: 200 after the webhook got texts without personal data, which it may change or block', async () => {
   let verdict: object = { action: 'allow' }
   using webhook = startWebhook(() => Response.json(verdict))
   const settings = { redact: ['email'], onOutput: false, webhook: { url: webhook.url, timeoutMs: 5000 } }
@@ -134,7 +134,7 @@ const failures: [string, () => Response | Promise<Response>][] = [
 ]
 
 test.each(failures)(
-  'POST /v1/chat/completions: a webhook that answers with %s passes or blocks as chosen',
+  'POST /v1/chat/completions: 200 or 400 by onFailure when the webhook responds with %s',
   async (_, answer) => {
     using webhook = startWebhook(answer)
     for (const [onFailure, status] of [
@@ -147,7 +147,7 @@ test.each(failures)(
   },
 )
 
-test('POST /v1/chat/completions: a webhook at a private address is not asked', async () => {
+test('POST /v1/chat/completions: 400 when the webhook is at a private address, which is not called', async () => {
   using webhook = startWebhook(() => Response.json({ action: 'allow' }))
   const settings = { webhook: { url: webhook.url, timeoutMs: 1000, onFailure: 'closed' } }
   await using test = await guarded(settings, { environment: { SUMMARIZER_ALLOW_PRIVATE: 'false' } })
@@ -164,7 +164,7 @@ test.each([
   [{ webhook: { url: 'https://example.com', timeoutMs: 1 } }, /^guardrails.webhook.timeoutMs must be/],
   [{ webhook: { url: 'https://example.com', onFailure: 'maybe' } }, /^guardrails.webhook.onFailure must be/],
   ['on', /^guardrails must be an object/],
-])('POST /api/keys and PATCH /api/agents/:id: 400 for guardrails %j', async (guardrails, error) => {
+])('POST /api/keys and PATCH /api/agents/:id: 400 when guardrails are %j', async (guardrails, error) => {
   await using test = await guarded({})
   for (const response of [
     await test.web.request('/api/keys', json('POST', { name: 'k', guardrails }, test.cookie)),

@@ -29,7 +29,7 @@ test.each([
   expect(redacted(text)).toBe(clean)
 })
 
-test('cleanText replaces only the chosen kinds', () => {
+test('cleanText replaces only the selected kinds', () => {
   expect(redacted('ada@example.com 4111111111111111', ['card'])).toBe('ada@example.com [card]')
   expect(redacted('ada@example.com', [])).toBe('ada@example.com')
 })
@@ -43,7 +43,7 @@ test.each([
   ['ÉCOLE', 'école'],
   ['a c++ b', 'c++'],
   ['x abxb', 'a*b'],
-])('cleanText denies %j for the pattern %j', (text, pattern) => {
+])('cleanText denies %j when the pattern is %j', (text, pattern) => {
   expect(denied(text, 'other', pattern)).toBe(pattern)
 })
 
@@ -53,7 +53,7 @@ test.each([
   ['project of falcon', 'project falcon'],
   ['emp 1 x', 'emp*x'],
   ['', 'a'],
-])('cleanText permits %j for the pattern %j', (text, pattern) => {
+])('cleanText permits %j when the pattern is %j', (text, pattern) => {
   expect(denied(text, pattern)).toBeNull()
 })
 
@@ -106,7 +106,7 @@ function stream(chunks: readonly string[]) {
   return { text, denied: null }
 }
 
-test('createTextStream passes the same text as cleanText, however it is cut into chunks', () => {
+test('createTextStream returns the same text as cleanText when it is split anywhere', () => {
   fc.assert(
     fc.property(texts, fc.array(fc.nat({ max: 60 }), { maxLength: 40 }), (text, cuts) => {
       const ends = [...new Set(cuts.filter((cut) => cut < text.length))].sort((one, other) => one - other)
@@ -119,7 +119,7 @@ test('createTextStream passes the same text as cleanText, however it is cut into
   )
 })
 
-test('createTextStream holds back no more than what could become a match', () => {
+test('createTextStream holds back only what could become a match', () => {
   const guard = createTextStream(rules)
   expect(guard.push('Hello dear reader, this is plain ').text).toBe('Hello dear reader, this is plain ')
   expect(guard.push('a project ').text).toBe('a ')
@@ -127,7 +127,7 @@ test('createTextStream holds back no more than what could become a match', () =>
   expect(guard.end().text).toBe('mine')
 })
 
-test('cleanText takes linear time for texts that almost match', () => {
+test('cleanText takes linear time when texts almost match', () => {
   const all = compileTextRules({ deny: ['a*a*a*b', '*aa*c', 'a b c'], redact: [...REDACTIONS] })
   const seconds = (text: string) => {
     const started = performance.now()

@@ -47,7 +47,7 @@ async function installation(options: TestOptions = {}) {
   }
 }
 
-test('POST /api/billing enable-byok: 200; from then on the user’s key serves what its provider has', async () => {
+test('POST /api/billing: 200 for enable-byok; the user’s key then serves the models of its provider', async () => {
   await using test = await installation()
   const response = await test.enable()
   expect(response.status).toBe(200)
@@ -66,7 +66,7 @@ test('POST /api/billing enable-byok: 200; from then on the user’s key serves w
   expect(test.provider.chats).toHaveLength(1)
 })
 
-test('what an own key serves is logged, outside plan and quota', async () => {
+test('a call with the user’s own key is recorded outside plan and quota', async () => {
   await using test = await installation()
   await test.enable()
   const month = test.clock.now().toISOString().slice(0, 7)
@@ -81,7 +81,7 @@ test('what an own key serves is logged, outside plan and quota', async () => {
   expect(test.platform.db.select().from(usageMonths).all()).toMatchObject([{ tokens: 2_000_000 }])
 })
 
-test('what an own key serves needs no plan; everything else still does', async () => {
+test('a call with the user’s own key needs no plan, other calls do', async () => {
   await using test = await installation()
   const poor = await test.join(null, 'poor@example.com')
   const cookie = { cookie: `service-session=${await test.platform.sessions.create(poor.user.id)}` }
@@ -106,7 +106,7 @@ test('what an own key serves needs no plan; everything else still does', async (
   expect((await test.booked()).every(({ isOwnKey, userId }) => isOwnKey && userId === poor.user.id)).toBe(true)
 })
 
-test('GET /api/models: 200 with what an own key serves where nothing else is configured, and an agent is answered', async () => {
+test('GET /api/models: 200 with the models of the user’s own key when nothing else is configured', async () => {
   await using test = await installation({ providers: [] })
   const headers = { cookie: `service-session=${await test.platform.sessions.create(test.ada.user.id)}` }
   const list = async (path: string, as = {}) => read(Listed, test.web.request(path, { headers: as }))
@@ -130,7 +130,7 @@ test('GET /api/models: 200 with what an own key serves where nothing else is con
   expect((await test.ask(OPENAI, { messages: HI }, bearer(eve.key))).status).toBe(503)
 })
 
-test('a user’s key serves only that user, and so does its failure', async () => {
+test('a user’s own key, and its failure, affects only that user', async () => {
   await using test = await installation()
   await test.enable()
   const eve = await test.join('solo', 'eve@example.com')
@@ -141,7 +141,7 @@ test('a user’s key serves only that user, and so does its failure', async () =
   expect((await test.ask(OPENAI, { model: 'openai/gpt-4o', messages: HI }, bearer(eve.key))).status).toBe(200)
 })
 
-test('POST /api/billing disable-byok: 200 and the key is gone', async () => {
+test('POST /api/billing: 200 for disable-byok, and the key is deleted', async () => {
   await using test = await installation()
   await test.enable()
   const response = await test.bill({ action: 'disable-byok' })
@@ -151,7 +151,7 @@ test('POST /api/billing disable-byok: 200 and the key is gone', async () => {
   expect(test.vendor.chats).toEqual([])
 })
 
-test('the key is nowhere in the database, and in no log', async () => {
+test('a user’s own key is in no log, and in the database only encrypted', async () => {
   await using test = await installation()
   await test.enable()
   await test.say('openai/gpt-4o')
@@ -165,14 +165,14 @@ test.each([
   [{ action: 'enable-byok', apiKey: 'x', provider: 'acme' }, 'Provider acme is not supported'],
   [{ action: 'nothing' }, 'Invalid action'],
   [{}, 'Invalid action'],
-])('POST /api/billing: 400 for %j', async (body, error) => {
+])('POST /api/billing: 400 when the body is %j', async (body, error) => {
   await using test = await installation()
   const response = await test.bill(body)
   expect(response.status).toBe(400)
   expect(await response.json()).toEqual({ error })
 })
 
-test('POST /api/billing: 400 for a key that the provider refuses', async () => {
+test('POST /api/billing: 400 when the provider refuses the key', async () => {
   await using test = await installation()
   test.vendor.listModelsWith(401)
   const response = await test.enable()
@@ -188,7 +188,7 @@ test('POST /api/billing: 400 for a key that the provider refuses', async () => {
   expect(await test.billing()).toMatchObject({ byokEnabled: false })
 })
 
-test('POST /api/billing enable-byok: 400 for a key that the provider refuses with 400, as Gemini does', async () => {
+test('POST /api/billing: 400 for enable-byok when the provider refuses the key with 400, as Gemini does', async () => {
   await using test = await installation()
   test.vendor.listModelsWith(400)
   const response = await test.enable()
@@ -196,7 +196,7 @@ test('POST /api/billing enable-byok: 400 for a key that the provider refuses wit
   expect(await test.billing()).toMatchObject({ byokEnabled: false })
 })
 
-test('POST /api/billing enable-byok: 502 and nothing saved when the provider cannot be reached', async () => {
+test('POST /api/billing: 502 for enable-byok when the provider is unreachable, and nothing is saved', async () => {
   await using test = await installation()
   await test.vendor.stop()
   const response = await test.enable()

@@ -50,7 +50,7 @@ test('POST /v1/chat/completions: 200 without x-cost-usd when the model has no pr
   expect(test.logLines.join('')).toContain('tokens | $unknown')
 })
 
-test('GET /api/dashboard/cost: the sum of the known costs, and how many calls are missing from it', async () => {
+test('GET /api/dashboard/cost: 200 with the sum of known costs and the number of calls without one', async () => {
   await using test = await pricing()
   await test.say('openai/gpt-4o-mini')
   await test.say(UNPRICED)
@@ -62,14 +62,14 @@ test('GET /api/dashboard/cost: the sum of the known costs, and how many calls ar
   expect(report.month).toMatchObject({ calls: 3, costUsd: { used: 0.00045 }, unpricedCalls: 2 })
 })
 
-test('GET /api/dashboard/cost: a failed call that used nothing costs nothing, whatever the price', async () => {
+test('GET /api/dashboard/cost: 200 with cost 0 when a call failed without usage', async () => {
   await using test = await pricing()
   test.provider.answerWith({ fault: { status: 500 } })
   await test.say(UNPRICED)
   expect((await read(CallList, test.get('/api/usage/calls'))).calls).toMatchObject([{ costUsd: 0, succeeded: false }])
 })
 
-test('POST /v1/chat/completions: 403 for a model without a price and a key with a budget, until a price is set', async () => {
+test('POST /v1/chat/completions: 403 when the model has no price and the key a budget, until a price is set', async () => {
   await using test = await pricing()
   const key = await test.keyOf({ monthlyBudgetUsd: 1 })
   const refused = await test.say(UNPRICED, key)
@@ -82,7 +82,7 @@ test('POST /v1/chat/completions: 403 for a model without a price and a key with 
   expect([answered.status, answered.headers.get('x-cost-usd')]).toEqual([200, '0.002000'])
 })
 
-test('PUT and DELETE /api/admin/prices/:model: 200, in effect at once, before the list price and the provider’s report', async () => {
+test('PUT and DELETE /api/admin/prices/:model: 200, effective at once, before the list price and the provider’s report', async () => {
   await using test = await pricing()
   const price = { inputUsdPerMillion: 10, outputUsdPerMillion: 20, cachedInputUsdPerMillion: 1 }
   const set = await test.send('PUT', 'openai%2Fgpt-4o-mini', price)
@@ -115,7 +115,7 @@ test('PUT /api/admin/prices/:model: 200 with 0 and 0 makes a model free', async 
   expect((await read(CallList, test.get('/api/usage/calls'))).calls).toMatchObject([{ costUsd: 0 }])
 })
 
-test('PUT /api/admin/prices/:model: 400 for a price that is none, 403 for others', async () => {
+test('PUT /api/admin/prices/:model: 400 when the price is invalid, 403 for other users', async () => {
   await using test = await pricing()
   for (const body of [
     {},

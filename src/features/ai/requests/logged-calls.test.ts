@@ -28,7 +28,7 @@ async function withKey(request: Partial<CreateKeyRequest> = {}) {
   return { ...test, cookie, key, keyId: row.id, get, say, detailOf }
 }
 
-test('POST /v1/chat/completions: the log names the end user, the tags and the price source', async () => {
+test('POST /v1/chat/completions: 200 and the request log has end user, tags and price source', async () => {
   await using test = await withKey()
   const named = await test.say({ user: 'mia', metadata: { team: 'a' } }, { 'x-stead-tags': 'beta, nightly,beta' })
   expect(await test.detailOf(named)).toMatchObject({
@@ -41,7 +41,7 @@ test('POST /v1/chat/completions: the log names the end user, the tags and the pr
   expect(tagged.requests.map(({ generationId }) => generationId)).toEqual([named.headers.get('x-generation-id')])
 })
 
-test('POST /v1/chat/completions: 400 for too many or too long tags, and nothing is recorded', async () => {
+test('POST /v1/chat/completions: 400 when tags are too many or too long, and nothing is recorded', async () => {
   await using test = await withKey()
   for (const tags of ['a,b,c,d,e,f,g,h,i,j,k', 'x'.repeat(65)]) {
     expect((await test.say({}, { 'x-stead-tags': tags })).status).toBe(400)
@@ -49,7 +49,7 @@ test('POST /v1/chat/completions: 400 for too many or too long tags, and nothing 
   expect((await read(RequestList, test.get('/api/requests'))).requests).toEqual([])
 })
 
-test('POST /v1/chat/completions: a streamed answer is logged with the time to its first chunk', async () => {
+test('POST /v1/chat/completions: 200 and the request log has the time to the first chunk of a stream', async () => {
   await using test = await withKey({ logBodies: true })
   const response = await test.say({ stream: true })
   await readAllEvents(response)
@@ -60,7 +60,7 @@ test('POST /v1/chat/completions: a streamed answer is logged with the time to it
   expect(bodies?.answer?.length).toBeGreaterThan(0)
 })
 
-test('POST /v1/chat/completions: the log lists refused, spent and answering attempts of a call', async () => {
+test('POST /v1/chat/completions: 200 and the request log has failed and answering attempts', async () => {
   await using test = await withKey()
   test.provider.answerWith(({ body }) => (body.model === BIG ? { fault: { status: 500 } } : {}))
   const refused = await test.detailOf(await test.say({ model: BIG, fallbacks: [MINI] }))
@@ -79,7 +79,7 @@ test('POST /v1/chat/completions: the log lists refused, spent and answering atte
   expect(earlier).toMatchObject({ succeeded: false, answeredBy: spent.generationId, tried: spent.tried })
 })
 
-test('POST /v1/chat/completions: the log names a model that was skipped after failures', async () => {
+test('POST /v1/chat/completions: 200 and the request log names a model that was skipped after failures', async () => {
   await using test = await withKey()
   test.provider.answerWith(({ body }) => (body.model === BIG ? { fault: { status: 500 } } : {}))
   for (let call = 0; call < 3; call++) await test.say({ model: BIG, fallbacks: [MINI] })
@@ -91,7 +91,7 @@ test('POST /v1/chat/completions: the log names a model that was skipped after fa
   ])
 })
 
-test('POST /v1/chat/completions: bodies are stored for a key with logBodies only, redacted', async () => {
+test('POST /v1/chat/completions: 200 and bodies are stored, redacted, only when the key has logBodies', async () => {
   await using test = await withKey({ logBodies: true })
   const { bodies } = await test.detailOf(await test.say())
   expect(bodies?.request).toContain('"content":"Hi, I am [email]"')
@@ -100,7 +100,7 @@ test('POST /v1/chat/completions: bodies are stored for a key with logBodies only
   expect(await test.detailOf(await test.say())).toMatchObject({ bodies: null })
 })
 
-test('POST /v1/chat/completions: bodies of an agent are stored once its owner turns logBodies on', async () => {
+test('POST /v1/chat/completions: 200 and bodies of an agent are stored when its owner enables logBodies', async () => {
   await using test = await aiPlatform()
   const { cookie, agentToken, agentId } = await test.join()
   const detail = async () => {
@@ -113,7 +113,7 @@ test('POST /v1/chat/completions: bodies of an agent are stored once its owner tu
   expect((await detail()).bodies?.request).toContain('Hi, I am')
 })
 
-test('a key with a budget per end user: 429 END_USER_QUOTA_EXCEEDED for one, until the month ends; 200 for another', async () => {
+test('a key with a budget per end user: 429 END_USER_QUOTA_EXCEEDED for one until the month ends, 200 for another', async () => {
   await using test = await withKey({ endUserBudgetUsd: 0.01 })
   test.clock.set(new Date('2100-03-31T23:59:00Z'))
   let response = await test.say({ user: 'mia' })
@@ -129,7 +129,7 @@ test('a key with a budget per end user: 429 END_USER_QUOTA_EXCEEDED for one, unt
   expect((await test.say({ user: 'mia' })).status).toBe(200)
 })
 
-test('100 calls at once do not pass the budget of an end user, and it survives a rotation', async () => {
+test('a key with a budget per end user: the budget is never exceeded by 100 concurrent calls, and is kept by a rotation', async () => {
   await using test = await withKey({ endUserBudgetUsd: 0.01 })
   test.provider.answerWith({ usage: { prompt_tokens: 20, completion_tokens: 500 } })
   const calls = await Promise.all(Array.from({ length: 100 }, () => test.say({ user: 'mia' })))

@@ -54,7 +54,7 @@ async function withRequests() {
   return { ...test, ada, eve, get, list }
 }
 
-test('GET /api/requests: 200 with the user’s requests, newest first, a page at a time', async () => {
+test('GET /api/requests: 200 with the user’s requests, newest first, page by page', async () => {
   const { get, eve } = await withRequests()
   const first = await read(RequestList, get('/api/requests?limit=3'))
   expect(first.requests.map(({ generationId }) => generationId)).toEqual(['gen_5', 'gen_4', 'gen_3'])
@@ -86,7 +86,7 @@ test('GET /api/requests: 200 filtered by key, agent, model, end user, tag, statu
   expect(await list('tag=beta&limit=1&before=3')).toEqual(['gen_1'])
 })
 
-test('GET /api/requests: 400 for invalid filters, 401 without a session', async () => {
+test('GET /api/requests: 400 when filters are invalid, 401 without a session', async () => {
   const { get } = await withRequests()
   for (const query of ['status=maybe', 'limit=0', 'limit=101', 'before=x', 'from=yesterday', 'key=']) {
     expect((await get(`/api/requests?${query}`)).status).toBe(400)
@@ -94,7 +94,7 @@ test('GET /api/requests: 400 for invalid filters, 401 without a session', async 
   expect((await get('/api/requests', {})).status).toBe(401)
 })
 
-test('GET /api/requests/:generationId: 200 with every attempt of the call, from each of them', async () => {
+test('GET /api/requests/:generationId: 200 with every attempt of the call, for the id of any attempt', async () => {
   const { get } = await withRequests()
   const answered = await read(RequestDetail, get('/api/requests/gen_2'))
   expect(answered.tried.map(({ generationId, failure }) => [generationId, failure])).toEqual([
@@ -151,7 +151,7 @@ test('DELETE /api/requests/bodies: 200 deletes the bodies of the user only, 401 
   expect(platform.db.select().from(requestBodies).all()).toMatchObject([{ generationId: 'gen_eve' }])
 })
 
-test('a request with a body over 64 KiB is stored in part', async () => {
+test('a request body is stored in part when it exceeds 64 KiB', async () => {
   const { get, platform, ada } = await withRequests()
   const words = 'words '.repeat(20_000)
   platform.ai.bodyLog.add({ generationId: 'gen_1', userId: ada.user.id, request: words, answer: null })
@@ -160,7 +160,7 @@ test('a request with a body over 64 KiB is stored in part', async () => {
   expect(bodies?.answer).toBeNull()
 })
 
-test('the deletion of an old request deletes its tags', async () => {
+test('the tags of a request are deleted when the old request is', async () => {
   const { platform } = await withRequests()
   await write(platform.db, (tx) => tx.delete(usageLogs).run())
   expect(platform.db.select().from(usageTags).all()).toEqual([])
@@ -177,7 +177,7 @@ test.each([
   [{ status: 'failed', model: 'small' }, 'usage_logs_failed'],
   [{ tag: 'beta', status: 'failed' }, 'usage_tags_by_tag'],
 ] satisfies [CallFilters, string][])(
-  'the search for %j reads only the index %s, without sorting',
+  'the query of requests by %j reads only the index %s, without sorting',
   async (filters, index) => {
     const { platform, ada } = await withRequests()
     const range = { from: new Date('2026-11-01'), to: new Date('2026-12-01'), before: 4 }

@@ -29,7 +29,7 @@ async function cached(settings: object = {}) {
   }
 }
 
-test('POST /v1/chat/completions: 200 with the same answer, a hit costs nothing and is recorded as one', async () => {
+test('POST /v1/chat/completions: 200 with the same answer from the cache, recorded as a hit without cost', async () => {
   await using test = await cached({ cacheSeconds: 60 })
   const first = await test.say()
   expect(first.cache).toBe('miss')
@@ -50,7 +50,7 @@ test('POST /v1/chat/completions: 200 with the same answer, a hit costs nothing a
   expect(second.response.headers.get('x-generation-id')).toBe(calls[1]?.generationId ?? '')
 })
 
-test('POST /v1/chat/completions: a hit is logged with its end, its tags and its bodies, whole and streamed', async () => {
+test('POST /v1/chat/completions: 200 and a hit is logged with finish reason, tags and bodies, whole and streamed', async () => {
   await using test = await cached({ cacheSeconds: 60, logBodies: true })
   for (const stream of [false, true]) {
     const body = { ...HELLO, stream }
@@ -66,7 +66,7 @@ test('POST /v1/chat/completions: a hit is logged with its end, its tags and its 
   }
 })
 
-test('POST /v1/chat/completions: a stream is repeated as a stream, with its usage and its end', async () => {
+test('POST /v1/chat/completions: 200 with a stream, its usage and its end when a stream is repeated', async () => {
   await using test = await cached({ cacheSeconds: 60 })
   const body = { ...HELLO, stream: true }
   const first = await test.say(body)
@@ -78,7 +78,7 @@ test('POST /v1/chat/completions: a stream is repeated as a stream, with its usag
   expect((await test.say()).cache).toBe('miss')
 })
 
-test('POST /v1/chat/completions: x-stead-cache sets the seconds of a request, 0 switches the cache off', async () => {
+test('POST /v1/chat/completions: 200 cached for the seconds of x-stead-cache, not at all with 0', async () => {
   await using test = await cached()
   expect((await test.say()).cache).toBeNull()
   expect((await test.say(HELLO, { 'x-stead-cache': '60' })).cache).toBe('miss')
@@ -90,7 +90,7 @@ test('POST /v1/chat/completions: x-stead-cache sets the seconds of a request, 0 
   }
 })
 
-test('POST /v1/chat/completions: no answer of another owner, of other guardrails, or for a model that the key may not use', async () => {
+test('POST /v1/chat/completions: 200 without an answer of another owner or of other guardrails; 403 when the key excludes the model', async () => {
   await using test = await cached({ cacheSeconds: 60 })
   await test.say()
   const create = (settings: object, cookie = test.cookie) =>
@@ -103,7 +103,7 @@ test('POST /v1/chat/completions: no answer of another owner, of other guardrails
   expect((await test.say(HELLO, {}, (await create({}, eve.cookie)).key)).cache).toBe('miss')
 })
 
-test('POST /v1/chat/completions: failed, cut and abandoned answers are not kept', async () => {
+test('POST /v1/chat/completions: failed, broken and abandoned answers are not cached', async () => {
   await using test = await cached({ cacheSeconds: 60 })
   test.provider.answerWith({ fault: { status: 500 } })
   expect((await test.say()).response.status).toBe(502)
@@ -114,7 +114,7 @@ test('POST /v1/chat/completions: failed, cut and abandoned answers are not kept'
   expect((await test.say({ ...HELLO, stream: true })).cache).toBe('miss')
 })
 
-test('POST /v1/chat/completions: a hit is served although the budget of the key is used up', async () => {
+test('POST /v1/chat/completions: 200 from the cache when the budget of the key is used up', async () => {
   await using test = await cached({ cacheSeconds: 60, monthlyTokens: 2500 })
   expect((await test.say()).cache).toBe('miss')
   expect((await test.say({ ...HELLO, max_tokens: 2000 })).response.status).toBe(429)

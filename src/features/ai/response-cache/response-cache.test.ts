@@ -8,7 +8,7 @@ function cacheAt() {
   return { clock, cache: createResponseCache<string>({ nowMs: () => clock.ms }) }
 }
 
-test('find returns an answer until its time is over', () => {
+test('find returns an answer until it expires', () => {
   const { cache, clock } = cacheAt()
   cache.store('k', 'answer', { seconds: 10, sizeBytes: 6 })
   clock.ms = 9999
@@ -18,7 +18,7 @@ test('find returns an answer until its time is over', () => {
   expect(cache.find('other')).toBeNull()
 })
 
-test('store drops the least recently used answers beyond 64 MiB, and takes none above 2 MiB', () => {
+test('store deletes the least recently used answers beyond 64 MiB, and stores none above 2 MiB', () => {
   const { cache } = cacheAt()
   const limits = { seconds: 60, sizeBytes: 1024 * 1024 }
   for (let index = 0; index < 60; index++) cache.store(`k${index}`, String(index), limits)
@@ -31,7 +31,7 @@ test('store drops the least recently used answers beyond 64 MiB, and takes none 
   expect(cache.find('large')).toBeNull()
 })
 
-test('toCacheKey depends on owner, endpoint, guardrails and body, not on order and noise', () => {
+test('toCacheKey depends on owner, endpoint, guardrails and body, not on order and irrelevant fields', () => {
   const question = { userId: 'u', guardrails: null, endpoint: '/v1/chat/completions', body: { model: 'm', n: 1 } }
   const key = toCacheKey(question)
   expect(toCacheKey({ ...question, body: { n: 1, model: 'm', user: 'x', metadata: { a: 1 }, fallbacks: ['b'] } })).toBe(
@@ -47,7 +47,7 @@ test('toCacheKey depends on owner, endpoint, guardrails and body, not on order a
     expect(toCacheKey({ ...question, ...changed })).not.toBe(key)
 })
 
-test('toCacheKey is the same only for the same bodies', () => {
+test('toCacheKey is equal only when the bodies are', () => {
   const bodies = fc.dictionary(fc.constantFrom('model', 'messages', 'n', 'stop'), fc.jsonValue({ maxDepth: 2 }))
   fc.assert(
     fc.property(bodies, bodies, (one, other) => {

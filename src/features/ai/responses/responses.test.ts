@@ -64,7 +64,7 @@ async function openPlatform(dialects: Dialects) {
 
 const textOf = (response: z.infer<typeof Answer> | undefined) => response?.output.find(({ type }) => type === 'message')
 
-describe('POST /v1/responses, by a provider of Chat Completions', () => {
+describe('POST /v1/responses with a provider of Chat Completions', () => {
   test('200 with a response, and the call is recorded', async () => {
     await using test = await openPlatform(TRANSLATED)
     const response = await test.post({ ...HELLO, instructions: 'Be brief' })
@@ -121,7 +121,7 @@ describe('POST /v1/responses, by a provider of Chat Completions', () => {
     expect(await test.booked()).toMatchObject([{ inputTokens: 100, outputTokens: 20 }])
   })
 
-  test('200 without built-in tools that it names in x-stead-dropped', async () => {
+  test('200 without built-in tools, which x-stead-dropped names', async () => {
     await using test = await openPlatform(TRANSLATED)
     const response = await test.post({ ...HELLO, tools: [LOOK_UP, { type: 'web_search' }] })
     expect(response.status).toBe(200)
@@ -129,7 +129,7 @@ describe('POST /v1/responses, by a provider of Chat Completions', () => {
     expect(test.vendor.calls[0]?.tools).toEqual(['look_up'])
   })
 
-  test('an answer of a tool reaches the model', async () => {
+  test('200 and the result of a tool is sent to the model', async () => {
     await using test = await openPlatform(TRANSLATED)
     test.vendor.answerWith(({ toolResults }) =>
       toolResults.length > 0
@@ -143,7 +143,7 @@ describe('POST /v1/responses, by a provider of Chat Completions', () => {
     expect(textOf(next)).toMatchObject({ content: [{ text: 'So: a drink' }] })
   })
 
-  test('a stream that the provider breaks off ends with an error, and what came is recorded', async () => {
+  test('200 with an error event when the provider ends a stream, and what came is recorded', async () => {
     await using test = await openPlatform(TRANSLATED)
     test.vendor.answerWith({ text: ['Hello ', 'you'], fault: { errorAfterEvents: 2 } })
     const events = await test.stream(STORED)
@@ -156,8 +156,8 @@ describe('POST /v1/responses, by a provider of Chat Completions', () => {
   })
 })
 
-describe('POST /v1/responses, by a provider of Responses', () => {
-  test('200 with the provider’s own answer to the caller’s own body', async () => {
+describe('POST /v1/responses with a provider of Responses', () => {
+  test('200 with the provider’s answer to the unchanged body', async () => {
     await using test = await openPlatform(NATIVE)
     const body = {
       ...HELLO,
@@ -177,7 +177,7 @@ describe('POST /v1/responses, by a provider of Responses', () => {
     expect(await test.booked()).toMatchObject([{ inputTokens: 1000, outputTokens: 500 }])
   })
 
-  test('200 with the provider’s own events', async () => {
+  test('200 with the provider’s events', async () => {
     await using test = await openPlatform(NATIVE)
     test.vendor.answerWith({ thinking: 'Well.', text: ['Hel', 'lo'] })
     const events = await test.stream(HELLO)
@@ -186,7 +186,7 @@ describe('POST /v1/responses, by a provider of Responses', () => {
     expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, index) => index))
   })
 
-  test('encrypted reasoning comes back to the provider that encrypted it', async () => {
+  test('200 and encrypted reasoning is sent back to the provider that encrypted it', async () => {
     await using test = await openPlatform(NATIVE)
     test.vendor.answerWith({ thinking: 'Well.', text: 'Hello' })
     const first = await test.ask(STORED)
@@ -200,7 +200,7 @@ describe('POST /v1/responses, by a provider of Responses', () => {
     ])
   })
 
-  test('reasoning of other models does not reach the provider', async () => {
+  test('200 and reasoning of other models is not sent to the provider', async () => {
     await using chat = await openPlatform(TRANSLATED)
     chat.vendor.answerWith({ thinking: 'Well.', text: 'Hello' })
     const { output } = await chat.ask(HELLO)
@@ -215,7 +215,7 @@ describe('POST /v1/responses, by a provider of Responses', () => {
     ])
   })
 
-  test('a stream that the provider breaks off ends with an error, and what came is recorded', async () => {
+  test('200 with an error event when the provider ends a stream, and what came is recorded', async () => {
     await using test = await openPlatform(NATIVE)
     for (const [index, fault] of [{ cutAfterEvents: 5 }, { errorAfterEvents: 5 }].entries()) {
       // A connection that is cut at once loses the events before it.
@@ -236,8 +236,8 @@ describe('POST /v1/responses, by a provider of Responses', () => {
 describe.each<[string, Dialects]>([
   ['Chat Completions', TRANSLATED],
   ['Responses', NATIVE],
-])('stored responses, by a provider of %s', (_, dialects) => {
-  test('POST /v1/responses: 200 and continues the conversation of previous_response_id, which the provider does not store', async () => {
+])('stored responses with a provider of %s', (_, dialects) => {
+  test('POST /v1/responses: 200 continues the conversation of previous_response_id, which the provider does not store', async () => {
     await using test = await openPlatform(dialects)
     const first = await test.ask({ ...STORED, instructions: 'Be brief' })
     expect(first).toMatchObject({ store: true, previous_response_id: null })
@@ -323,7 +323,7 @@ describe.each<[string, Dialects]>([
   })
 })
 
-describe('POST /v1/responses: nothing is sent or recorded', () => {
+describe('POST /v1/responses without a call or record', () => {
   test.each<[string, number, object, object]>([
     ['an unknown model', 404, { model: 'tea' }, {}],
     ['a result without its call', 400, { input: [{ type: 'function_call_output', call_id: 'a', output: '' }] }, {}],
@@ -335,7 +335,7 @@ describe('POST /v1/responses: nothing is sent or recorded', () => {
     ['an unknown field', 400, { tea: 1 }, { code: 'unknown_parameter', param: 'tea' }],
     ['an input that is no text', 400, { input: 5 }, {}],
     ['a wrong stream', 400, { stream: 'yes' }, {}],
-  ])('with %s: %i', async (_, status, fields, error) => {
+  ])('when the body has %s: %i', async (_, status, fields, error) => {
     await using test = await openPlatform(TRANSLATED)
     const response = await test.post({ ...STORED, ...fields })
     expect(response.status).toBe(status)
@@ -344,7 +344,7 @@ describe('POST /v1/responses: nothing is sent or recorded', () => {
     expect(await test.booked()).toEqual([])
   })
 
-  test('with a body over 8 MB: 413', async () => {
+  test('413 when the body exceeds 8 MB', async () => {
     await using test = await openPlatform(TRANSLATED)
     const response = await test.post({ ...STORED, input: 'x'.repeat(8 * 1024 * 1024) })
     expect(response.status).toBe(413)
@@ -352,7 +352,7 @@ describe('POST /v1/responses: nothing is sent or recorded', () => {
     expect(test.vendor.calls).toEqual([])
   })
 
-  test('without a plan: 402, and 429 for agents; without a key: 401', async () => {
+  test('402 without a plan, 429 for agents, 401 without a key', async () => {
     await using test = await openPlatform(TRANSLATED)
     const eve = await test.join(null, 'eve@example.com')
     expect((await test.post(STORED, eve.key)).status).toBe(402)
@@ -360,7 +360,7 @@ describe('POST /v1/responses: nothing is sent or recorded', () => {
     expect((await test.post(STORED, 'sk_wrong')).status).toBe(401)
   })
 
-  test('with state of the provider or a doubled field, by a provider of Responses: 400', async () => {
+  test('400 with state of the provider or a repeated field, with a provider of Responses', async () => {
     await using test = await openPlatform(NATIVE)
     expect((await test.post({ ...HELLO, conversation: 'conv_1' })).status).toBe(400)
     const text = '{"model":"openai/gpt-4o-mini","input":"Hi","store":true,"store":false}'
@@ -370,7 +370,7 @@ describe('POST /v1/responses: nothing is sent or recorded', () => {
   })
 })
 
-test('POST /v1/responses: 200 without storing when the caller is no account', async () => {
+test('POST /v1/responses: 200 without storing when the caller has no account', async () => {
   await using test = await openPlatform(NATIVE)
   const identity = { 'x-user-id': 'usr_1', 'x-user-plan': 'label', 'x-billing-subscription-id': 'sub_1' }
   const headers = { ...bearer(INTERNAL_KEY), ...identity }
@@ -383,7 +383,7 @@ test.each<[string, Dialects]>([
   ['Chat Completions', TRANSLATED],
   ['Responses', NATIVE],
 ])(
-  'POST /v1/responses: 100 calls at once do not pass the token limit of a key, by a provider of %s',
+  'POST /v1/responses: the token limit of a key is never exceeded by 100 concurrent calls, with a provider of %s',
   async (_, dialects) => {
     await using test = await openPlatform(dialects)
     test.vendor.answerWith({ usage: { input: 20, output: 500 } })
@@ -405,21 +405,24 @@ test.each<[string, Dialects]>([
 test.each<[string, Dialects]>([
   ['Chat Completions', TRANSLATED],
   ['Responses', NATIVE],
-])('POST /v1/responses: a stream that the caller leaves is recorded once, by a provider of %s', async (_, dialects) => {
-  await using test = await openPlatform(dialects)
-  test.vendor.answerWith({
-    text: ['x'.repeat(40), 'never sent'],
-    fault: { hangAfterEvents: dialects === NATIVE ? 5 : 2 },
-  })
-  const client = new AbortController()
-  const request = json('POST', { ...STORED, stream: true }, bearer(test.ada.key))
-  const response = await test.backend.request(PATH, { ...request, signal: client.signal })
-  for await (const _event of readEvents(response)) break
-  client.abort()
-  expect(await test.vendor.calls[0]?.ended).toBe('aborted')
-  expect(await test.booked()).toMatchObject([{ success: false, estimated: true }])
-  expect(test.platform.db.select().from(storedResponses).all()).toEqual([])
-})
+])(
+  'POST /v1/responses: a stream is recorded once when the caller disconnects, with a provider of %s',
+  async (_, dialects) => {
+    await using test = await openPlatform(dialects)
+    test.vendor.answerWith({
+      text: ['x'.repeat(40), 'never sent'],
+      fault: { hangAfterEvents: dialects === NATIVE ? 5 : 2 },
+    })
+    const client = new AbortController()
+    const request = json('POST', { ...STORED, stream: true }, bearer(test.ada.key))
+    const response = await test.backend.request(PATH, { ...request, signal: client.signal })
+    for await (const _event of readEvents(response)) break
+    client.abort()
+    expect(await test.vendor.calls[0]?.ended).toBe('aborted')
+    expect(await test.booked()).toMatchObject([{ success: false, estimated: true }])
+    expect(test.platform.db.select().from(storedResponses).all()).toEqual([])
+  },
+)
 
 test('POST /v1/responses/input_tokens: 200 with the tokens of the whole conversation', async () => {
   await using test = await openPlatform(TRANSLATED)

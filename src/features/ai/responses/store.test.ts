@@ -63,7 +63,7 @@ test('readConversation throws `invalid` when a response is missing, another acco
   expect(readConversation(store, user.id, 'b')).rejects.toMatchObject(notFound)
 })
 
-test('readConversation throws `invalid` when the conversation is longer than a request may be', async () => {
+test('readConversation throws `invalid` when the conversation exceeds the size of a request', async () => {
   const { store, user, add } = await withStore()
   await add('a', null, 'x'.repeat(5 * MEBIBYTE))
   await add('b', 'a', 'x'.repeat(5 * MEBIBYTE))
@@ -108,7 +108,7 @@ test('resolveReferences returns the items that an account stored, and throws `in
   expect(() => resolveReferences(store, user.id, references)).toThrow(notFound)
 })
 
-test('canStore is true for accounts only', async () => {
+test('canStore returns true for accounts only', async () => {
   const { store, user } = await withStore()
   expect(store.canStore(user.id)).toBe(true)
   expect(store.canStore('operator')).toBe(false)

@@ -14,7 +14,7 @@ async function withTurns({ isLow = false } = {}) {
     openTurn(deps, { userId: user.id }, { body, json: JSON.stringify(body) }, instruction)
 }
 
-test('openTurn sends the caller’s own text when the caller stores nothing', async () => {
+test('openTurn sends the caller’s text when nothing is stored', async () => {
   const open = await withTurns()
   const body = { input: 'Hi', store: false }
   expect(await open(body)).toMatchObject({ sent: { body, json: JSON.stringify(body) }, isChanged: false, kept: null })
@@ -35,7 +35,7 @@ test('openTurn sends a text and a body with the same fields when it changes them
   }
 })
 
-test('openTurn adds the instruction for an agent’s model to the caller’s', async () => {
+test('openTurn appends the instruction for an agent’s model to the caller’s', async () => {
   const open = await withTurns()
   const { sent, request } = await open({ input: 'Hi', instructions: 'Be brief' }, 'Be kind')
   expect(sent.body.instructions).toBe('Be brief\n\nBe kind')

@@ -72,7 +72,7 @@ test('usage alerts are not sent to administrators and to users who disabled them
   expect(quiet.mails()).toEqual([])
 })
 
-test('usage alerts are notices to the user, and to administrators for plans', async () => {
+test('usage alerts are sent to the user, and to administrators for plans', async () => {
   const { platform, clock, signIn, ada, use } = await installation({ ADMIN_EMAILS: 'root@example.com' })
   const root = await signIn('root@example.com', 'network')
   await write(platform.db, (tx) => tx.update(users).set({ isAdmin: true }).where(eq(users.id, root.user.id)).run())
@@ -96,7 +96,7 @@ test('usage alerts are notices to the user, and to administrators for plans', as
   ])
 })
 
-test('a key’s own budget is watched as well', async () => {
+test('usage alerts are sent for the budget of a key', async () => {
   const { platform, clock, ada, mails } = await installation()
   const { row } = await createKey({ db: platform.db, clock }, ada.user.id, { name: 'x', monthlyBudgetUsd: 1 })
   const month = { month: '2100-06', calls: 1, tokens: 10 }
@@ -110,7 +110,7 @@ test('a key’s own budget is watched as well', async () => {
   expect(mails()).toEqual(['key-usage-80'])
 })
 
-test('a key’s budget increase counts until it ends', async () => {
+test('usage alerts include the budget increase of a key until it ends', async () => {
   const { platform, clock, ada, mails } = await installation()
   const budgetIncrease = { usd: 1, until: '2100-06-16T00:00:00.000Z' }
   const request = { name: 'x', monthlyBudgetUsd: 1, budgetIncrease }

@@ -48,7 +48,7 @@ async function withCalls() {
   return { get, eve }
 }
 
-test('GET /api/usage/calls: one’s own calls, newest first, a page at a time, with what is known of each', async () => {
+test('GET /api/usage/calls: 200 with the user’s calls, newest first, page by page, with all known fields', async () => {
   const { get, eve } = await withCalls()
   const first = await read(CallList, get('/api/usage/calls?limit=4'))
   expect(first.calls[0]).toMatchObject({
@@ -111,7 +111,7 @@ test('GET /api/usage/by-day: 200 with the user’s days by agent and model, for 
   expect((await get('/api/usage/by-day', {})).status).toBe(401)
 })
 
-test('GET /api/usage/by-day: what no agent used is divided among the keys, and the rest is under none', async () => {
+test('GET /api/usage/by-day: 200 with calls without an agent divided among the keys, and the rest under none', async () => {
   const test = testPlatform()
   const ada = await test.signIn('ada@example.com', 'solo')
   const day = '2026-11-18'

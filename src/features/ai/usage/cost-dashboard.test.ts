@@ -68,7 +68,7 @@ test.each(['1d', '', 'year'])('GET /api/dashboard/cost: 400 for the period %p', 
   expect(await response.json()).toEqual({ error: 'period must be 7d, 30d or mtd' })
 })
 
-test('GET /api/dashboard/cost: a marked sample for who has never used anything', async () => {
+test('GET /api/dashboard/cost: 200 with a marked sample when the user has no usage', async () => {
   const { cost, logLines } = await onMarch17()
   const dashboard = await cost()
   expect(dashboard).toMatchObject({ period: '7d', isMockData: true, message: expect.stringContaining('sample') })
@@ -76,14 +76,14 @@ test('GET /api/dashboard/cost: a marked sample for who has never used anything',
   expect(logLines.map((line) => JSON.parse(line).msg)).toEqual(['[Cost API] Found 0 usage logs'])
 })
 
-test('GET /api/dashboard/cost: the log line counts calls, not the daily sums that they were read from', async () => {
+test('GET /api/dashboard/cost: 200 and the log line counts calls, not daily sums', async () => {
   const { cost, use, logLines } = await onMarch17()
   for (const daysAgo of [0, 0, 0, 1]) await use({ daysAgo })
   await cost()
   expect(JSON.parse(logLines.at(-1) ?? '').msg).toBe('[Cost API] Found 4 usage logs')
 })
 
-test('GET /api/dashboard/cost: no sample for who has used something before the period: it is zero', async () => {
+test('GET /api/dashboard/cost: 200 with zero and no sample when usage is older than the period', async () => {
   const { cost, use } = await onMarch17()
   await use({ daysAgo: 8 })
   const dashboard = await cost()
@@ -96,7 +96,7 @@ test('GET /api/dashboard/cost: no sample for who has used something before the p
   expect(dashboard).not.toHaveProperty('message')
 })
 
-test('GET /api/dashboard/cost: sums, averages and the most used model, agents and models by cost', async () => {
+test('GET /api/dashboard/cost: 200 with sums, averages, the most used model, and agents and models by cost', async () => {
   const { cost, use, platform, clock, ada } = await onMarch17()
   const agent = await write(platform.db, (tx) =>
     insertAgent({ clock, sealer: platform.sealer }, tx, {
@@ -125,7 +125,7 @@ test('GET /api/dashboard/cost: sums, averages and the most used model, agents an
   })
 })
 
-test('GET /api/dashboard/cost: shares are of the tokens when nothing cost anything', async () => {
+test('GET /api/dashboard/cost: 200 with shares of the tokens when all calls were free', async () => {
   const { cost, use } = await onMarch17()
   await use({ model: 'local/echo', costMicroUsd: 0 })
   await use({ model: 'ollama/tiny', inputTokens: 400, outputTokens: 100, costMicroUsd: 0 })
@@ -141,7 +141,7 @@ test.each([
   ['?period=30d', 30, 'Feb 16'],
   ['?period=mtd', 17, 'Mar 1'],
 ])(
-  'GET /api/dashboard/cost%s: the last %d days, from %s to today, each with its own sum',
+  'GET /api/dashboard/cost%s: 200 with the last %d days, from %s to today, each with its sum',
   async (query, count, from) => {
     const { cost, use } = await onMarch17()
     await use()
@@ -169,7 +169,7 @@ test('GET /api/dashboard/cost: 200 with the usage of the caller only', async () 
   expect(await cost()).toMatchObject({ summary: { totalCalls: 1, totalCost: 0.00045 } })
 })
 
-test('GET /api/dashboard/cost: a marked sample when the figures cannot be read, and the log says why', async () => {
+test('GET /api/dashboard/cost: 200 with a marked sample and a logged reason when the figures cannot be read', async () => {
   const { cost, use, platform, logLines } = await onMarch17()
   await use()
   await write(platform.db, (tx) => tx.run(sql`DROP TABLE usage_days`))

@@ -98,7 +98,7 @@ test('GET /api/usage/summary: 200 with a line for each day, agent, model and pro
   expect(await query('summary?days=1')).toHaveLength(2)
 })
 
-test('GET /api/usage/by-agent/:agentId: 200 with its models; nothing to a user for a stranger’s, nor without rows', async () => {
+test('GET /api/usage/by-agent/:agentId: 200 with its models, empty for a stranger’s agent and without rows', async () => {
   const { use, query, ada, eve } = await installation()
   await use({})
   await use({ model: 'openai/gpt-4o', costMicroUsd: 900 })
@@ -180,7 +180,7 @@ test.each([
   [{ events: [] }, 'events must be a list of 1 to 100 tool events'],
   [{ events: [{ tool_name: '', success: true }] }, 'tool_name is required'],
   [{ events: [{ tool_name: 'x', success: 'yes' }] }, 'success must be true or false'],
-])('POST /v1/tool-events: 400 for %j', async (body, message) => {
+])('POST /v1/tool-events: 400 when the body is %j', async (body, message) => {
   const { backend, ada } = await installation()
   const response = await backend.request('/v1/tool-events', json('POST', body, bearer(ada.agentToken)))
   expect(response.status).toBe(400)
@@ -189,7 +189,7 @@ test.each([
 
 const PATHS = ['summary', 'by-agent/a', 'by-model', 'daily', 'tools']
 test.each(PATHS)(
-  'GET /api/usage/%s: 401 without a token, 403 for a wrong one, 400 for invalid days, 500 with an error body',
+  'GET /api/usage/%s: 401 without a token, 403 with a wrong one, 400 when days are invalid, 500 with an error body',
   async (path) => {
     const { ask, platform } = await installation()
     expect((await ask(path, {})).status).toBe(401)
@@ -206,12 +206,12 @@ test.each(PATHS)(
   },
 )
 
-test.each(PATHS)('GET /api/usage/%s: 404 where planned endpoints are off', async (path) => {
+test.each(PATHS)('GET /api/usage/%s: 404 when planned endpoints are off', async (path) => {
   const { ask } = await installation({ environment: { PLANNED_ENDPOINTS: 'false' } })
   expect((await ask(path, OPERATOR)).status).toBe(404)
 })
 
-test('GET /api/usage/export: 200 with own calls as CSV that no spreadsheet takes for a formula', async () => {
+test('GET /api/usage/export: 200 with own calls as CSV without formulas for spreadsheets', async () => {
   const { use, export: download, ada, eve } = await installation()
   await use({ agentId: '=HYPERLINK("http://evil")', errorMessage: 'a "quoted", broken\nline' })
   await use({ daysAgo: 40 })

@@ -29,7 +29,7 @@ function newEvent(change: Partial<UsageEvent> = {}): UsageEvent {
   return { generationId: newId('gen'), ...EVENT, ...change }
 }
 
-test('a completion becomes one row with all that the specification names', async () => {
+test('the recorder stores one row with all specified fields when a completion ends', async () => {
   const { platform, clock } = testPlatform()
   platform.usage.record(newEvent())
   await platform.usage.flush()
@@ -71,7 +71,7 @@ test('the recorder marks usage that no provider reported and adds it to the esti
   ])
 })
 
-test('a failed completion is recorded as failed, with the reason', async () => {
+test('the recorder stores a completion as failed with the reason when it fails', async () => {
   const { platform } = testPlatform()
   const failed = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0, errorMessage: 'The provider is down' }
   platform.usage.record(newEvent(failed))
@@ -81,7 +81,7 @@ test('a failed completion is recorded as failed, with the reason', async () => {
   ])
 })
 
-test('the sums of a day and of a month grow with each call, by user, agent and model', async () => {
+test('the recorder adds each call to the sums of day and month by user, agent and model', async () => {
   const { platform, clock } = testPlatform()
   clock.set(new Date('2100-03-31T23:59:59.999Z'))
   platform.usage.record(newEvent())
@@ -121,7 +121,7 @@ test('the sums of a day and of a month grow with each call, by user, agent and m
   ])
 })
 
-test('a hundred calls at once lose none', async () => {
+test('the recorder loses no call when a hundred end at once', async () => {
   const { platform } = testPlatform()
   for (let call = 0; call < 100; call++) platform.usage.record(newEvent())
   await platform.usage.flush()
@@ -152,7 +152,7 @@ test('the recorder logs a failed write, leaves no partial rows and does not thro
   expect(platform.db.select().from(usageDays).all()).toEqual([])
 })
 
-test('what could not be written is written later, each call once, also across a restart', async () => {
+test('the recorder writes failed rows later, each call once, also after a restart', async () => {
   const { platform } = testPlatform()
   await write(platform.db, (tx) => tx.run(sql`ALTER TABLE usage_months RENAME TO elsewhere`))
   for (let call = 0; call < 10; call++) platform.usage.record(newEvent())
@@ -167,7 +167,7 @@ test('what could not be written is written later, each call once, also across a 
   expect(platform.db.select().from(usageLogs).all()).toHaveLength(15)
 })
 
-test('a call that is spooled and was written all the same counts once', async () => {
+test('the recorder counts a call once when it is in the spool file and was written too', async () => {
   const { platform, clock } = testPlatform()
   const event = newEvent()
   platform.usage.record(event)
@@ -177,7 +177,7 @@ test('a call that is spooled and was written all the same counts once', async ()
   expect(platform.db.select().from(usageDays).all()).toMatchObject([{ calls: 1 }])
 })
 
-test('a call that is spooled twice counts once', async () => {
+test('the recorder counts a call once when it is in the spool file twice', async () => {
   const { platform, clock } = testPlatform()
   const event = { ...newEvent(), at: clock.now() }
   await platform.usageSpool.add([event, event])
@@ -185,7 +185,7 @@ test('a call that is spooled twice counts once', async () => {
   expect(platform.db.select().from(usageDays).all()).toMatchObject([{ calls: 1 }])
 })
 
-test('the sums of a key grow with its calls, by month', async () => {
+test('the recorder adds the calls of a key to its sums by month', async () => {
   const { platform, clock } = testPlatform()
   clock.set(new Date('2100-03-31T23:59:59.999Z'))
   platform.usage.record(newEvent({ keyId: 'key_1' }))

@@ -84,7 +84,7 @@ test('POST /api/agent chat: 200 with the real agent’s reply, in the current se
   })
 })
 
-test('POST /api/agent create-session: 200; the agent starts anew in it, and an earlier one continues by its id', async () => {
+test('POST /api/agent create-session: 200 and the agent starts a new one; an earlier one continues by its id', async () => {
   const before = await read(Reply, say('My name is Ada'))
   const started = await read(Started, ada.post('/api/agent', { action: 'create-session' }))
   expect(started.sessionId).not.toBe(before.sessionId)
@@ -142,7 +142,7 @@ test('POST /api/agent chat: 502 when the agent’s provider fails, and the messa
   expect(messages.at(-1)).toEqual({ content: 'Hello?', status: 'failed' })
 })
 
-test('/api/agent: 404 for another user’s session and agent, and the agent is not asked', async () => {
+test('/api/agent: 404 for another user’s session and agent, and the agent gets no request', async () => {
   const { sessionId } = await read(Reply, say('Secret'))
   const asked = provider.chats.length
   const answers: [Promise<Response>, string][] = [
@@ -166,7 +166,7 @@ test('/api/agent: 404 for another user’s session and agent, and the agent is n
   expect(provider.chats).toHaveLength(asked)
 })
 
-test('POST /api/agent chat: 404 for a session of another agent than the given one', async () => {
+test('POST /api/agent chat: 404 when the session is of another agent', async () => {
   const { sessionId } = await read(Reply, say('Hello'))
   const response = await say('Hello', { sessionId, agentId: 'agent-missing' })
   expect(response.status).toBe(404)
@@ -181,7 +181,7 @@ test('GET /api/agent: 200 with the list of actions', async () => {
   })
 })
 
-test('skills: 200 lists available skills, enabled where the agent has them; update-skill installs and disables, 404 for others', async () => {
+test('POST /api/agent skills: 200 with available skills and which are enabled; update-skill installs and disables, 404 for others', async () => {
   const test = await atRest()
   const { agentId } = test
   await write(test.platform.db, (tx) =>
@@ -227,12 +227,12 @@ test.each([
     'key must be one of anthropic, openai, openrouter, google, telegram, discord, whatsapp',
   ],
   [{ action: 'set-credential', key: 'openai', value: 7 }, 'value must be text'],
-])('POST /api/agent: 400 for %j', async (body, error) => {
+])('POST /api/agent: 400 when the body is %j', async (body, error) => {
   const response = await ada.post('/api/agent', body)
   expect([response.status, await response.json()]).toEqual([400, { error }])
 })
 
-test('GET /api/agent: 400 for an unknown action', async () => {
+test('GET /api/agent: 400 when the action is unknown', async () => {
   const response = await ada.get('/api/agent?action=dance')
   expect([response.status, await response.json()]).toEqual([400, { error: 'Invalid action' }])
 })
@@ -257,7 +257,7 @@ async function atRest(environment: Record<string, string> = {}) {
   }
 }
 
-test('credentials: 200; values are sealed, never shown, and deleted without a value', async () => {
+test('POST /api/agent credentials: 200 stores encrypted values, never returns them, and deletes one without a value', async () => {
   const test = await atRest()
   const none = { anthropic: false, openai: false, openrouter: false, google: false }
   const noCredentials = { ...none, telegram: false, discord: false, whatsapp: false }
@@ -275,7 +275,7 @@ test('credentials: 200; values are sealed, never shown, and deleted without a va
   expect(await (await test.get('action=credentials')).json()).toEqual({ credentials: noCredentials })
 })
 
-test('a stopped agent: health reports it, chat is 409 and creates no session', async () => {
+test('/api/agent: when the agent is stopped, health reports it, and chat returns 409 without a session', async () => {
   const test = await atRest()
   const { agentId } = test
   expect(await (await test.get(`action=health&agentId=${agentId}`)).json()).toMatchObject({
@@ -289,7 +289,7 @@ test('a stopped agent: health reports it, chat is 409 and creates no session', a
   expect(await (await test.get(`action=sessions&agentId=${agentId}`)).json()).toEqual({ sessions: [] })
 })
 
-test('an agent that does not answer: health and chat are 503', async () => {
+test('/api/agent: 503 for health and chat when the agent does not respond', async () => {
   const test = await atRest()
   await write(test.platform.db, (tx) => tx.update(agents).set({ status: 'running', port: 1 }).run())
   for (const response of [await test.get('action=health'), await test.post({ message: 'Hi' })]) {
@@ -297,13 +297,13 @@ test('an agent that does not answer: health and chat are 503', async () => {
   }
 })
 
-test('GET /api/agent health: email is a channel when its webhook is configured', async () => {
+test('GET /api/agent health: 200 with the channel email when its webhook is configured', async () => {
   const test = await atRest({ WEBHOOK_EMAIL_SECRET: 'whsec_c2VjcmV0IG9mIHRoZSB0ZXN0' })
   const response = await test.get(`action=health&agentId=${test.agentId}`)
   expect(await response.json()).toMatchObject({ channels: ['web', 'email'] })
 })
 
-test('a session without messages for half an hour is idle', async () => {
+test('GET /api/agent sessions: 200 with idle when a session had no messages for half an hour', async () => {
   const test = await atRest()
   const { agentId } = test
   await test.post({ action: 'create-session', agentId })

@@ -19,7 +19,7 @@ test('GET /v1/agents: 200 with the other agents of the same owner only', async (
   })
 })
 
-test('POST /v1/agents/:id/messages: 404 for another owner’s agent and for itself, 409 for one that does not run, 400 without text', async () => {
+test('POST /v1/agents/:id/messages: 404 for another owner’s agent and itself, 409 when it does not run, 400 without text', async () => {
   const { asAgent, agent, strangersAgent, other } = await openTestInstallation()
   const say = async (id: string, message = 'Hi') =>
     (await asAgent(`/v1/agents/${id}/messages`, 'POST', { message })).status
@@ -29,7 +29,7 @@ test('POST /v1/agents/:id/messages: 404 for another owner’s agent and for itse
   expect(await say(other.id, ' ')).toBe(400)
 })
 
-test('POST /v1/agents/:id/messages: the agent gets the sender and the conversation; agents that would wait for each other are refused', async () => {
+test('POST /v1/agents/:id/messages: 200 with sender and conversation; refused when agents would wait for each other', async () => {
   const { platform, agent, other, add, user } = await openTestInstallation()
   const third = await add(user.id, 'Di')
   const names = new Map<number, string>()

@@ -124,7 +124,7 @@ test.each([
   [{ switches: { launch_rockets: true } }],
   [{ limits: { modelTurns: 0 } }],
   [{ limits: { maxUsd: -1 } }],
-])('PUT /api/agents/:id/tools: 400 for %j, and nothing changes', async (body) => {
+])('PUT /api/agents/:id/tools: 400 when the body is %j, and nothing changes', async (body) => {
   const { change, seen } = await openTestInstallation()
   const before = await seen()
   expect((await change(body)).status).toBe(400)
@@ -139,7 +139,7 @@ test('/api/agents/:id/tools: 404 for another owner, 401 without a session', asyn
   expect((await asAgent('/v1/tools', 'GET', undefined, { authorization: 'Bearer agt_wrong' })).status).toBe(401)
 })
 
-test('PUT /api/agents/:id/tools: shell and Python are in no profile, and 400 with the reason without confinement', async () => {
+test('PUT /api/agents/:id/tools: 400 with the reason for shell and Python without confinement; no profile has them', async () => {
   const { seen, change, settings, platform, agent } = await openTestInstallation()
   const runIn = (place: { runtime: 'process' | 'docker' | 'swarm'; kind?: 'openclaw' }) =>
     write(platform.db, (tx) => tx.update(agents).set(place).where(eq(agents.id, agent.id)).run())

@@ -38,7 +38,7 @@ async function openTestInstallation() {
   }
 }
 
-test('an approval request is shown exactly, is approved by its owner, and covers one use of exactly that call', async () => {
+test('POST /api/approvals/:id/approve: 200 for the owner, who sees the exact call; the approval covers one use of it', async () => {
   const { ask, list, decide, use, audit, agent, user, status } = await openTestInstallation()
   const asked = await ask()
   expect(asked).toMatchObject({ status: 'waiting' })
@@ -64,7 +64,7 @@ test('an approval request is shown exactly, is approved by its owner, and covers
   ])
 })
 
-test('POST /v1/approvals/:id/use: of two concurrent uses only one succeeds', async () => {
+test('POST /v1/approvals/:id/use: 200 for one of three concurrent uses, 409 for the others', async () => {
   const { ask, decide, use } = await openTestInstallation()
   const { id } = await ask()
   await decide(id, 'approve')
@@ -72,7 +72,7 @@ test('POST /v1/approvals/:id/use: of two concurrent uses only one succeeds', asy
   expect(statuses.sort()).toEqual([200, 409, 409])
 })
 
-test('POST /v1/approvals: a repeated request returns the one that is pending or approved and unused', async () => {
+test('POST /v1/approvals: 200 with the existing request when it is pending, or approved and unused', async () => {
   const { ask, decide, use, list } = await openTestInstallation()
   const first = await ask()
   expect((await ask()).id).toBe(first.id)
@@ -86,7 +86,7 @@ test('POST /v1/approvals: a repeated request returns the one that is pending or 
   expect((await list()).approvals.map(({ status }) => status)).toEqual(['waiting', 'denied', 'used'])
 })
 
-test('an unanswered request expires: late decisions are 409, and the audit log names no user', async () => {
+test('POST /api/approvals/:id/approve: 409 when the request has expired, and the audit entry names no user', async () => {
   const { ask, decide, status, clock, platform, audit, use, list, agent } = await openTestInstallation()
   const { id } = await ask()
   const approved = await ask({ ...QUESTION, tool: 'shell' })
@@ -104,7 +104,7 @@ test('an unanswered request expires: late decisions are 409, and the audit log n
   expect(JSON.stringify(expired)).toContain(id)
 })
 
-test('GET /v1/approvals/:id?wait=: answers when the owner has decided', async () => {
+test('GET /v1/approvals/:id?wait=: 200 when the owner decides; 400 above 30 s', async () => {
   const { ask, asAgent, decide } = await openTestInstallation()
   const { id } = await ask()
   const waiting = asAgent(`/v1/approvals/${id}?wait=30`)
@@ -113,7 +113,7 @@ test('GET /v1/approvals/:id?wait=: answers when the owner has decided', async ()
   expect((await asAgent(`/v1/approvals/${id}?wait=31`)).status).toBe(400)
 })
 
-test('POST /api/approvals/:id/approve and POST /api/approvals/:id/deny: 404 for others, 409 once decided, 401 without a session', async () => {
+test('POST /api/approvals/:id/approve and /deny: 404 for a stranger, 409 when decided, 401 without a session', async () => {
   const { ask, asStranger, asAgent, strangersAgent, decide, agent, web, asOwner, status } = await openTestInstallation()
   const { id } = await ask()
   for (const verb of ['approve', 'deny'])
@@ -131,7 +131,7 @@ test('POST /api/approvals/:id/approve and POST /api/approvals/:id/deny: 404 for 
   expect((await decide(id, 'approve')).status).toBe(409)
 })
 
-test('GET /api/approvals: pages, newest first, and 400 for an unknown status', async () => {
+test('GET /api/approvals: 200 with pages, newest first; 400 when the status is unknown', async () => {
   const { ask, list, asOwner } = await openTestInstallation()
   for (const number of [1, 2, 3]) await ask({ ...QUESTION, arguments: `{"path":"${number}"}` })
   const first = await list('?limit=2')
@@ -141,7 +141,7 @@ test('GET /api/approvals: pages, newest first, and 400 for an unknown status', a
   expect((await asOwner('/api/approvals?status=maybe')).status).toBe(400)
 })
 
-test('POST /v1/approvals: 400 for other JSON than an object, 429 while 20 wait, 403 for an agent without an owner', async () => {
+test('POST /v1/approvals: 400 when the arguments are no object, 429 at 20 open requests, 403 for an agent without an owner', async () => {
   const { ask, asAgent, add } = await openTestInstallation()
   for (const text of ['', '[]', '"x"', '{', 'null'])
     expect((await asAgent('/v1/approvals', 'POST', { ...QUESTION, arguments: text })).status).toBe(400)
@@ -152,7 +152,7 @@ test('POST /v1/approvals: 400 for other JSON than an object, 429 while 20 wait, 
   expect([refused.status, await refused.json()]).toMatchObject([403, { code: 'NO_OWNER' }])
 })
 
-test('decideApproval: a channel decides as the owner, and a changed owner denies open requests', async () => {
+test('decideApproval decides for the owner when a channel does, and denies open requests when the owner changes', async () => {
   const { ask, platform, user, stranger, status, audit, clock } = await openTestInstallation()
   const { id } = await ask()
   const decide = (userId: string) => decideApproval(platform, { userId, via: 'telegram' }, id, 'approved')
@@ -164,7 +164,7 @@ test('decideApproval: a channel decides as the owner, and a changed owner denies
   expect([await status(id), await status(waiting.id)]).toEqual(['denied', 'denied'])
 })
 
-test('POST /v1/approvals: the owner gets one mail for several requests, without text of the agent', async () => {
+test('POST /v1/approvals: 201 and one mail for several requests, without text of the agent', async () => {
   await using test = await mailingPlatform()
   const { platform, clock } = test
   await test.signUp('ada@example.com', 'correct horse battery staple')
@@ -184,7 +184,7 @@ test('POST /v1/approvals: the owner gets one mail for several requests, without 
   expect(test.mail.received.filter(({ subject }) => subject.includes('approval'))).toHaveLength(2)
 })
 
-test('POST /v1/approvals: arguments are stored as canonical JSON, and 400 when that is impossible', async () => {
+test('POST /v1/approvals: 201 with arguments as canonical JSON, 400 when that is impossible', async () => {
   const { ask, list, use, decide, asAgent } = await openTestInstallation()
   const spaced = '{ "path": "notes/a.md", "n": 1e3, "path": "notes/b.md" }'
   const asked = await ask({ ...QUESTION, arguments: spaced })

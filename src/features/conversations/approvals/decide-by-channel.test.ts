@@ -119,7 +119,7 @@ const MESSENGERS: readonly (readonly [name: string, open: () => Messenger, quest
 ]
 
 test.each(MESSENGERS)(
-  'POST /v1/approvals/:id/decision: on %s the owner approves by a button, and the audit log has the channel',
+  'POST /v1/approvals/:id/decision: 200 when the owner approves by a button on %s, and the audit entry has the channel',
   async (_name, openMessenger, question) => {
     await using agent = await startAskingAgent(openMessenger)
     const { messenger } = agent
@@ -147,7 +147,7 @@ test.each(MESSENGERS)(
 )
 
 test.each(MESSENGERS)(
-  'on %s the owner denies, and a decision made elsewhere is shown there',
+  'POST /v1/approvals/:id/decision: on %s the owner denies, and a decision made elsewhere is shown',
   async (_name, openMessenger) => {
     await using agent = await startAskingAgent(openMessenger)
     const removal = agent.remove()
@@ -164,20 +164,24 @@ test.each(MESSENGERS)(
   },
 )
 
-test.each(MESSENGERS)('on %s a request hides no character of its arguments', async (name, openMessenger) => {
-  await using agent = await startAskingAgent(openMessenger)
-  const removal = agent.running.runTool('delete_file', { path: '||a\u202Edm.b||\u200B [c](https://eve.example)' })
-  await agent.asked()
-  const text = agent.messenger.shown().at(-1)?.text ?? ''
-  const visible = String.raw`path: ||a\u202edm.b||\u200b [c](https://eve.example)`
-  expect(name === 'Discord' ? text.replace(/\\([^0-9A-Za-z\s])/g, '$1') : text).toEndWith(visible)
-  if (name === 'Discord') expect(text).toContain(String.raw`\|\|a\\u202edm.b\|\|\\u200b \[c\]\(https\://eve.example\)`)
-  agent.messenger.press('ada', 'Deny')
-  expect(await removal).toContain('Your owner has denied it')
-})
+test.each(MESSENGERS)(
+  'POST /v1/approvals: on %s a request shows every character of its arguments',
+  async (name, openMessenger) => {
+    await using agent = await startAskingAgent(openMessenger)
+    const removal = agent.running.runTool('delete_file', { path: '||a\u202Edm.b||\u200B [c](https://eve.example)' })
+    await agent.asked()
+    const text = agent.messenger.shown().at(-1)?.text ?? ''
+    const visible = String.raw`path: ||a\u202edm.b||\u200b [c](https://eve.example)`
+    expect(name === 'Discord' ? text.replace(/\\([^0-9A-Za-z\s])/g, '$1') : text).toEndWith(visible)
+    if (name === 'Discord')
+      expect(text).toContain(String.raw`\|\|a\\u202edm.b\|\|\\u200b \[c\]\(https\://eve.example\)`)
+    agent.messenger.press('ada', 'Deny')
+    expect(await removal).toContain('Your owner has denied it')
+  },
+)
 
 test.each(MESSENGERS)(
-  'on %s a request that exceeds one message can be denied there, not approved',
+  'POST /v1/approvals: on %s a request can be denied but not approved when it exceeds one message',
   async (_name, openMessenger) => {
     await using agent = await startAskingAgent(openMessenger)
     const removal = agent.running.runTool('delete_file', { path: `${'_'.repeat(4200)}a.md` })
@@ -193,7 +197,7 @@ test.each(MESSENGERS)(
 )
 
 test.each(MESSENGERS)(
-  'POST /v1/approvals: on %s the owner of an agent that runs commands gets a link to the dashboard instead of an approve button',
+  'POST /v1/approvals: on %s the owner gets a link to the dashboard and no approve button when the agent runs commands',
   async (_name, openMessenger, question) => {
     await using agent = await startAskingAgent(openMessenger)
     await write(agent.platform.db, (tx) => tx.update(agents).set({ runtime: 'docker' }).run())
@@ -209,7 +213,7 @@ test.each(MESSENGERS)(
   },
 )
 
-test('a button pressed after a decision on the dashboard shows that decision', async () => {
+test('a button shows the decision when the request was decided on the dashboard', async () => {
   const messenger = openTelegram()
   onTestFinished(() => messenger.stop())
   const channels = { ...messenger.settings, retryMs: 20, editEveryMs: 20 }
@@ -223,7 +227,7 @@ test('a button pressed after a decision on the dashboard shows that decision', a
   expect((await agent.list())[0]?.status).toBe('denied')
 })
 
-test('POST /v1/approvals/:id/decision: 403 for others than the owner, for payments and for OpenClaw, 404 for a missing one, 409 when decided', async () => {
+test('POST /v1/approvals/:id/decision: 403 for others than the owner, payments and OpenClaw, 404 when missing, 409 when decided', async () => {
   await using agent = await startAskingAgent(openTelegram)
   const ask = async (tool: string) => {
     const asked = await agent.asAgent('/v1/approvals', 'POST', { tool, arguments: '{}' })
@@ -249,7 +253,7 @@ test('POST /v1/approvals/:id/decision: 403 for others than the owner, for paymen
   expect(await decide(third)).toEqual([403, 'NOT_OWNER'])
 })
 
-test('POST /v1/approvals/:id/decision: 403 DASHBOARD_ONLY for approving a request of an agent that runs commands; denying works', async () => {
+test('POST /v1/approvals/:id/decision: 403 DASHBOARD_ONLY when an agent runs commands and the request is approved, not when it is denied', async () => {
   await using agent = await startOwnedAgent({ runtime: createEmptyEngine() }, { runtime: 'docker', isConfined: true })
   const path = `/api/agents/${agent.agent.id}`
   const ask = async (tool: string) => {
@@ -288,7 +292,7 @@ function restoreToken(tx: Tx, { id, accessTokenHash, accessToken }: AgentRow): v
   tx.update(agents).set(known).where(eq(agents.id, id)).run()
 }
 
-test('send_message: known people and groups need no approval, a new recipient does', async () => {
+test('send_message sends to known people and groups without approval, and waits for one when the recipient is new', async () => {
   const telegram = startTelegramDouble()
   onTestFinished(() => telegram.stop())
   const bot = telegram.addBot(TOKEN)
@@ -318,7 +322,7 @@ test('send_message: known people and groups need no approval, a new recipient do
   expect(await send('telegram:7', 'again')).toContain('The message was not delivered')
 })
 
-test('telegram: other messages of the same chat are answered while a request waits', async () => {
+test('telegram: answers other messages of the same chat while a request waits', async () => {
   await using agent = await startAskingAgent(openTelegram)
   const { bot } = agent.messenger
   agent.model.next(callsTool('delete_file', { path: 'a.md' }))
@@ -335,7 +339,7 @@ test('telegram: other messages of the same chat are answered while a request wai
   expect(await agent.isThere()).toBeFalse()
 })
 
-test('send_message: an unreachable recipient is an error at once, and the owner is not asked', async () => {
+test('send_message returns an error at once and requests no approval when the recipient is unreachable', async () => {
   await using agent = await startAskingAgent(openTelegram)
   const send = (to: string) => agent.running.runTool('send_message', { action: 'send', to, text: 'Hi' })
   expect(await send('signal:1')).toContain('There is no channel for "signal:1". Channels of this agent: telegram')

@@ -13,7 +13,7 @@ import { resumeAgent } from './decide.ts'
 const never = new AbortController().signal
 const QUESTION = { tool: 'delete_file', arguments: '{"path":"a.md"}', session: 'user:of-before' }
 
-test('resumeAgent: an agent whose turn has ended gets the approval once and executes the call', async () => {
+test('resumeAgent delivers the approval once to an agent whose turn has ended, which executes the call', async () => {
   await using agent = await startOwnedAgent({}, { tokenOf: (row, sealer) => openTokens(sealer, row).gatewayToken })
   const { platform, running, model } = agent
   const port = Number(new URL(running.url).port)

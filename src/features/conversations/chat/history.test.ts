@@ -43,12 +43,12 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, index) => from + index)
 }
 
-test('GET /api/chat: 200 with the last 50, oldest first, and whether there are more', async () => {
+test('GET /api/chat: 200 with the last 50 messages, oldest first, and whether there are more', async () => {
   const { page } = await withConversation(51)
   expect(await page('')).toEqual({ contents: range(2, 51), hasMore: true, count: 50 })
 })
 
-test('GET /api/chat: a message with all its fields', async () => {
+test('GET /api/chat: 200 with all fields of a message', async () => {
   const { web, ada, agentId, clock } = await withConversation(1)
   expect(await (await web.request('/api/chat', { headers: ada.cookie })).json()).toEqual({
     messages: [
@@ -69,7 +69,7 @@ test('GET /api/chat: a message with all its fields', async () => {
   })
 })
 
-test('GET /api/chat: pages reach the first message without a gap', async () => {
+test('GET /api/chat: 200 with pages that reach the first message without a gap', async () => {
   const { page, agentId } = await withConversation(25)
   const pages = [
     await page(`?agentId=${agentId}&limit=10`),
@@ -85,7 +85,7 @@ test('GET /api/chat: pages reach the first message without a gap', async () => {
   expect(await page('?limit=25')).toEqual({ contents: range(1, 25), hasMore: false, count: 25 })
 })
 
-test('GET /api/chat: another user sees nothing, even with the id of the agent or a message', async () => {
+test('GET /api/chat: 200 and empty for another user, even with the id of the agent or a message', async () => {
   const { page, eve, agentId } = await withConversation(3)
   for (const query of ['', `?agentId=${agentId}`, '?before=msg_3', '?before=msg_missing'])
     expect(await page(query, eve)).toEqual({ contents: [], hasMore: false, count: 0 })
@@ -120,7 +120,7 @@ test.each([
   [{ message: 'Hi', topic: 'x'.repeat(201) }, 'topic must be at most 200 characters'],
   [{ message: 'Hi', agentId: 7 }, 'agentId must be text'],
   [{ message: 'Hi', stream: 'yes' }, 'stream must be true or false'],
-])('POST /api/chat: 400 for case %#, and nothing is stored', async (body, error) => {
+])('POST /api/chat: 400 for invalid body %#, and nothing is stored', async (body, error) => {
   const { send, platform } = await withConversation(0)
   const response = await send(body)
   expect(response.status).toBe(400)
@@ -128,7 +128,7 @@ test.each([
   expect(countRows(platform.db).messages).toBe(0)
 })
 
-test('POST /api/chat: 404 for another user’s agent, a missing one, and without a running one', async () => {
+test('POST /api/chat: 404 when the agent is another user’s, is missing, or none runs', async () => {
   const { send, eve, agentId, platform } = await withConversation(0)
   for (const body of [
     { message: 'Hi', agentId },
@@ -145,7 +145,7 @@ test('POST /api/chat: 404 for another user’s agent, a missing one, and without
 })
 
 test.each(['pending', 'provisioning', 'stopped', 'error', 'unknown'] as const)(
-  'POST /api/chat: 409 while the agent is %s, and nothing is stored',
+  'POST /api/chat: 409 when the agent is %s, and nothing is stored',
   async (status) => {
     const { send, agentId, platform } = await withConversation(0, { status, port: 20_000 })
     const response = await send({ message: 'Hi', agentId })
@@ -165,7 +165,7 @@ test('POST /api/chat: 503 when the agent is unreachable, and the message is stor
   expect(kept).toMatchObject([{ sender: 'user', content: 'Hi', status: 'failed' }])
 })
 
-test('GET /api/chat: 429 over the rate limit of one address', async () => {
+test('GET /api/chat: 429 when one address exceeds its rate', async () => {
   const { web } = testPlatform({ environment: { RATE_LIMIT_CHAT: '1' } })
   await web.request('/api/chat')
   const response = await web.request('/api/chat')

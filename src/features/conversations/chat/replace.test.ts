@@ -30,7 +30,7 @@ async function withConversation() {
   }
 }
 
-test('POST /api/chat with replaces: the conversation continues from there, and replaced messages stay readable', async () => {
+test('POST /api/chat: 200 with replaces continues from there, and replaced messages stay readable', async () => {
   const { say, idOf, contents, agent } = await withConversation()
   await say('One', 'First')
   await say('Two', 'Second')
@@ -49,7 +49,7 @@ test('POST /api/chat with replaces: the conversation continues from there, and r
   expect(await contents(`?replacedBy=${await idOf('Two, best')}`)).toEqual(['Two, better', 'Better', 'Four', 'Fourth'])
 })
 
-test('POST /api/chat with replaces: 404 for an answer, another user’s message and a replaced one, 409 during its turn', async () => {
+test('POST /api/chat: 404 when replaces names an answer, another user’s message or a replaced one, 409 during its turn', async () => {
   const { say, idOf, post, signIn, agent, contents } = await withConversation()
   await say('One', 'First')
   const one = await idOf('One')

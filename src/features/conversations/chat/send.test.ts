@@ -72,7 +72,7 @@ test.each<[Fault, number]>([
   ['html', 502],
   ['empty-choices', 502],
 ])(
-  'POST /api/chat: a provider with the fault %j makes it %d, and the message is stored as failed',
+  'POST /api/chat: when a provider has the fault %j, %d and the message is stored as failed',
   async (fault, status) => {
     const test = await withRunningAgent()
     test.provider.answerWith({ text: '', fault })
@@ -87,7 +87,7 @@ test.each<[Fault, number]>([
   },
 )
 
-test('POST /api/chat: a broken stream ends with an error event, and the message is stored as failed', async () => {
+test('POST /api/chat: 200 with an error event when a stream breaks, and the message is stored as failed', async () => {
   const test = await withRunningAgent()
   test.provider.answerWith({ text: ['Good ', 'mor'], fault: 'no-done' })
   const events = await readAllEvents(await test.person.post('/api/chat', { message: 'Hello', stream: true }))
@@ -97,25 +97,28 @@ test('POST /api/chat: a broken stream ends with an error event, and the message 
   expect((await test.lines())[0]).toMatchObject({ sender: 'user', status: 'failed' })
 })
 
-test.each([true, false])('POST /api/chat stream %p: a disconnected caller loses nothing', async (stream) => {
-  const test = await withRunningAgent()
-  const gate = Promise.withResolvers<void>()
-  test.provider.answerWith(async () => {
-    await gate.promise
-    return { text: 'Good morning.' }
-  })
-  const client = new AbortController()
-  const request = json('POST', { message: 'Hello', stream }, test.person.cookie)
-  const response = fetch(`${test.web}/api/chat`, { ...request, signal: client.signal })
-  response.catch(() => undefined)
-  await until('the question', () => test.provider.chats.length === 1)
-  client.abort()
-  await response.catch(() => undefined)
-  gate.resolve()
-  await until('the reply', async () => (await test.lines()).length === 2)
-  expect(await test.lines()).toMatchObject([
-    { sender: 'user', content: 'Hello', status: 'sent' },
-    { sender: 'agent', content: 'Good morning.', status: 'sent' },
-  ])
-  expect(test.provider.chats).toHaveLength(1)
-})
+test.each([true, false])(
+  'POST /api/chat: all messages are stored when the caller disconnects, stream %p',
+  async (stream) => {
+    const test = await withRunningAgent()
+    const gate = Promise.withResolvers<void>()
+    test.provider.answerWith(async () => {
+      await gate.promise
+      return { text: 'Good morning.' }
+    })
+    const client = new AbortController()
+    const request = json('POST', { message: 'Hello', stream }, test.person.cookie)
+    const response = fetch(`${test.web}/api/chat`, { ...request, signal: client.signal })
+    response.catch(() => undefined)
+    await until('the question', () => test.provider.chats.length === 1)
+    client.abort()
+    await response.catch(() => undefined)
+    gate.resolve()
+    await until('the reply', async () => (await test.lines()).length === 2)
+    expect(await test.lines()).toMatchObject([
+      { sender: 'user', content: 'Hello', status: 'sent' },
+      { sender: 'agent', content: 'Good morning.', status: 'sent' },
+    ])
+    expect(test.provider.chats).toHaveLength(1)
+  },
+)

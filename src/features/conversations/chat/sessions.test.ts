@@ -47,7 +47,7 @@ async function withAgents() {
   }
 }
 
-test('POST /api/chat/sessions: 201; a session’s messages stay in it, at the agent too', async () => {
+test('POST /api/chat/sessions: 201 and messages of a session stay in it, also at the agent', async () => {
   await using test = await withAgents()
   const response = await test.send('POST', '/api/chat/sessions', { agentId: test.agentId })
   expect(response.status).toBe(201)
@@ -68,7 +68,7 @@ test('POST /api/chat/sessions: 201; a session’s messages stay in it, at the ag
   expect(await test.lines('')).toHaveLength(6)
 })
 
-test('a session has the title of its first message until it gets its own', async () => {
+test('GET /api/chat/sessions: 200 with the first message as title until the session gets one', async () => {
   await using test = await withAgents()
   const session = await test.create()
   const titleOf = async () => (await test.list()).sessions.find(({ id }) => id === session.id)?.title
@@ -84,7 +84,7 @@ test('a session has the title of its first message until it gets its own', async
   expect((await test.list()).sessions.map(({ title }) => title)).toEqual(['Tea', 'Lighthouses'])
 })
 
-test('GET /api/chat/sessions: pages reach all of them, latest activity first, without a gap', async () => {
+test('GET /api/chat/sessions: 200 with pages that reach all, latest activity first, without a gap', async () => {
   await using test = await withAgents()
   const ids: string[] = []
   for (let index = 0; index < 5; index++) {
@@ -100,7 +100,7 @@ test('GET /api/chat/sessions: pages reach all of them, latest activity first, wi
   expect((await test.list(`?agentId=${test.othersId}`)).sessions).toEqual([])
 })
 
-test('DELETE /api/chat/sessions/:id: 200; its messages are deleted, and no others', async () => {
+test('DELETE /api/chat/sessions/:id: 200 deletes its messages and no others', async () => {
   await using test = await withAgents()
   const before = countRows(test.platform.db)
   const session = await test.create()
@@ -115,7 +115,7 @@ test('DELETE /api/chat/sessions/:id: 200; its messages are deleted, and no other
   expect(await test.lines('')).toHaveLength(2)
 })
 
-test('/api/chat/sessions: 404 for a stranger’s session and agent, and for another agent’s', async () => {
+test('/api/chat/sessions: 404 for a stranger’s session and agent, and for another agent’s session', async () => {
   await using test = await withAgents()
   const session = await test.create()
   const { eve, send, get } = test
@@ -136,7 +136,7 @@ test('/api/chat/sessions: 404 for a stranger’s session and agent, and for anot
 })
 
 test.each([{ title: '' }, { title: ' ' }, { title: 'x'.repeat(101) }, {}])(
-  'PATCH /api/chat/sessions/:id: 400 for %j',
+  'PATCH /api/chat/sessions/:id: 400 when the body is %j',
   async (body) => {
     await using test = await withAgents()
     const session = await test.create()
@@ -169,14 +169,14 @@ test('GET /api/chat/search: 200 with messages that have all words, the last as a
   }
 })
 
-test('GET /api/chat/search: another user’s messages are not found, even by their id', async () => {
+test('GET /api/chat/search: 200 without another user’s messages, even by their id', async () => {
   await using test = await withAgents()
   await test.say('The harbour')
   expect((await test.search('q=harbour', test.eve)).results).toEqual([])
   expect((await test.search(`q=${test.ada.user.id}`, test.eve)).results).toEqual([])
 })
 
-test('GET /api/chat/search: pages reach the end, and agentId limits the results', async () => {
+test('GET /api/chat/search: 200 with pages to the end, limited to agentId', async () => {
   await using test = await withAgents()
   const { platform, clock, ada, agentId } = test
   await write(platform.db, (tx) => {
@@ -202,7 +202,7 @@ test('GET /api/chat/search: pages reach the end, and agentId limits the results'
   expect((await test.get('/api/chat/search?q=%20')).status).toBe(400)
 })
 
-test('PATCH /api/chat/sessions/:id: instructions are sent in every turn of the session, and in no other', async () => {
+test('PATCH /api/chat/sessions/:id: 200 and the instructions are in every turn of this session only', async () => {
   await using owned = await startOwnedAgent({}, { isReached: true })
   const { asOwner, agent, running } = owned
   const create = async (body: object) =>

@@ -57,7 +57,7 @@ test('GET /api/heartbeat: 200 with the defaults, which are off', async () => {
   expect(countRows(platform.db).heartbeats).toBe(0)
 })
 
-test('POST /api/heartbeat: 200, stored, and another user’s stay unchanged', async () => {
+test('POST /api/heartbeat: 200 and stored, and another user’s stays unchanged', async () => {
   const { set, get, clock, eve } = await openTestInstallation()
   const stored = {
     frequency: '1h',
@@ -73,7 +73,7 @@ test('POST /api/heartbeat: 200, stored, and another user’s stay unchanged', as
   expect((await get(eve)).heartbeat).toEqual({ ...OFF, lastUpdated: null })
 })
 
-test('POST /api/heartbeat: omitted fields stay unchanged, and only enabling it or another interval changes the next time', async () => {
+test('POST /api/heartbeat: 200 keeps omitted fields, and the next time changes only with enabled or the interval', async () => {
   const { set, clock } = await openTestInstallation()
   expect(await set({ frequency: '12h' })).toMatchObject({ frequency: '12h', enabled: false, nextHeartbeat: null })
   expect(await set({ enabled: true })).toMatchObject({ frequency: '12h', nextHeartbeat: '2026-11-21T00:00:00.000Z' })
@@ -88,7 +88,7 @@ test('POST /api/heartbeat: omitted fields stay unchanged, and only enabling it o
 })
 
 test.each(['30m', '1h', '2h', '3h', '6h', '12h', '5m', '45m', '24h', '1440m'])(
-  'POST /api/heartbeat: 200 for every %s',
+  'POST /api/heartbeat: 200 when the frequency is %s',
   async (frequency) => {
     const { set } = await openTestInstallation()
     expect(await set({ frequency })).toMatchObject({ frequency })
@@ -101,14 +101,14 @@ test.each<[object, string]>([
   ),
   [{ enabled: 'yes' }, 'enabled must be true or false'],
   [{ agentId: 7 }, 'agentId must be text'],
-])('POST /api/heartbeat: 400 for %j, and nothing is stored', async (body, error) => {
+])('POST /api/heartbeat: 400 when the body is %j, and nothing is stored', async (body, error) => {
   const { ask, platform } = await openTestInstallation()
   const response = await ask('POST', body)
   expect([response.status, await response.json()]).toEqual([400, { error }])
   expect(countRows(platform.db).heartbeats).toBe(0)
 })
 
-test('POST /api/heartbeat: 404 for a missing agent and another user’s', async () => {
+test('POST /api/heartbeat: 404 when the agent is missing or another user’s', async () => {
   const { ask, addAgent, eve, platform } = await openTestInstallation()
   const { id } = await addAgent(1)
   for (const [agentId, who] of [['missing', undefined] as const, [id, eve] as const]) {
@@ -137,7 +137,7 @@ test.each(['GET', 'POST', 'DELETE'] as const)('%s /api/heartbeat: 401 without a 
   expect([response.status, await response.json()]).toEqual([401, { error: 'Unauthorized' }])
 })
 
-test('heartbeat job: asks every running agent of the owner once, and plans the next time', async () => {
+test('the heartbeat job sends one message to every running agent of the owner, and sets the next time', async () => {
   const { set, get, check, addAgent, platform, clock, runs, eve } = await openTestInstallation()
   const [first, second] = [startHeldAgentDouble(), startHeldAgentDouble()]
   await addAgent(first.port)

@@ -66,7 +66,7 @@ test('toChatRequest keeps every text, tool call and tool result of a conversatio
   )
 })
 
-test('an answer that is translated to Messages and sent back is the same answer', () => {
+test('an answer is unchanged when it is translated to Messages and back', () => {
   fc.assert(
     fc.property(text, calls, (said, used) => {
       const [, message] = toChat({ asked: '', said, calls: used, result: '' })
@@ -138,7 +138,7 @@ test('a stream has the same content, stop reason and usage as the whole answer',
   )
 })
 
-test('toOwnRequest removes only the thinking that no vendor signed', () => {
+test('toOwnRequest removes thinking only when no vendor signed it', () => {
   const thinking = { ...context, request: { thinking: { type: 'enabled', budget_tokens: 1024 } } }
   const message = { content: 'Noon.', reasoning: 'A clock helps.' }
   const { content } = messagesTranslator.fromChatCompletion({ choices: [{ message }] }, thinking)
@@ -151,7 +151,7 @@ test('toOwnRequest removes only the thinking that no vendor signed', () => {
   })
 })
 
-test('toChatRequest passes images, documents and failed tools on, and rejects media it cannot express', () => {
+test('toChatRequest keeps images, documents and failed tools, and throws for media that it cannot express', () => {
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } }
   const failed = {
     type: 'tool_result',

@@ -196,7 +196,7 @@ describe('toChatRequest translates', () => {
   })
 })
 
-test('toChatRequest leaves out built-in tools that clients always send, and names them', () => {
+test('toChatRequest omits built-in tools that clients always send, and names them', () => {
   const { body, dropped } = toChatRequest({
     ...ASK,
     tools: [LOOK_UP, { type: 'namespace', name: 'agents', tools: [] }, { type: 'web_search' }],
@@ -247,7 +247,7 @@ test('toChatRequest expands the namespaces that the input adds, and calls their 
   })
 })
 
-test('toChatName shortens long names to 64 characters, and they stay different', () => {
+test('toChatName shortens names to 64 different characters when they are long', () => {
   const long = (name: string) => toChatName(name, 'n'.repeat(60))
   expect([long('first'), long('second')].map(({ length }) => length)).toEqual([64, 64])
   expect(long('first')).not.toBe(long('second'))
@@ -299,7 +299,7 @@ describe('toChatRequest throws', () => {
     ['an unknown field', { tea: 1 }, { code: 'unknown_parameter', param: 'tea' }],
     ['an unknown format', { text: { format: { type: 'tea' } } }, { param: 'text.format.type' }],
     ['an unknown addition', { include: ['tea'] }, { param: 'include' }],
-  ])('`invalid` for %s', (_, fields, expected) => {
+  ])('`invalid` when given %s', (_, fields, expected) => {
     expect(refusalOf({ ...ASK, ...fields })).toMatchObject({ kind: 'invalid', ...expected })
   })
 })

@@ -42,7 +42,7 @@ function responseOf(events: readonly DialectEvent[]): JsonObject {
   return isJsonObject(response) ? response : {}
 }
 
-test('fromChatCompletion names the namespace of a tool that the conversation added', () => {
+test('fromChatCompletion names the namespace of a tool when the conversation added the tool', () => {
   const namespace = { type: 'namespace', name: 'functions', tools: [PATCH, LOOK_UP] }
   const sent = { ...REQUEST, tools: [], input: [{ type: 'additional_tools', role: 'developer', tools: [namespace] }] }
   const calls = [callOf('call_1', 'functions__patch', '{"input":"x"}'), callOf('call_2', 'functions__look_up', '{}')]
@@ -245,7 +245,7 @@ describe('createStreamTranslator emits', () => {
     }
   })
 
-  test('a failed response and an error when the provider breaks off', () => {
+  test('a failed response and an error when the provider disconnects', () => {
     const translator = responsesTranslator.createStreamTranslator(contextOf())
     translator.push(deltaOf({ content: 'Hel' }))
     const events = translator.fail(new AppError('upstream_failed', 'The provider cut the answer off'))
@@ -311,7 +311,7 @@ function toChunks({ reasoning, content, calls }: Message, size: number): JsonObj
   ]
 }
 
-test('createStreamTranslator ends with the same response as the whole completion, however it is cut', () => {
+test('createStreamTranslator ends with the same response as the whole completion when it is split anywhere', () => {
   fc.assert(
     fc.property(message, fc.integer({ min: 1, max: 5 }), (said, size) => {
       const whole = responsesTranslator.fromChatCompletion(completionOf(toMessage(said)), contextOf())
@@ -320,7 +320,7 @@ test('createStreamTranslator ends with the same response as the whole completion
   )
 })
 
-test('createStreamTranslator numbers its events, opens every item before it grows, and its deltas add up', () => {
+test('createStreamTranslator numbers its events, opens every item before its deltas, and its deltas add up', () => {
   fc.assert(
     fc.property(message, fc.integer({ min: 1, max: 5 }), (said, size) => {
       const events = stream(toChunks(said, size))
@@ -343,7 +343,7 @@ test('createStreamTranslator numbers its events, opens every item before it grow
   )
 })
 
-test('the output of an answer, sent back, becomes the same chat message', () => {
+test('the output of an answer is the same chat message when it is sent back', () => {
   fc.assert(
     fc.property(message, (said) => {
       const spoken = toMessage(said)
@@ -365,7 +365,7 @@ test('the output of an answer, sent back, becomes the same chat message', () => 
   )
 })
 
-test('the input of a custom tool survives the way to the model and back', () => {
+test('the input of a custom tool is unchanged after the way to the model and back', () => {
   fc.assert(
     fc.property(fc.string(), (input) => {
       const sent = toChatRequest({

@@ -40,7 +40,7 @@ const ROUTES = [
   { id: 'openai', dialect: 'responses', path: '/v1/responses/input_tokens', body: { model: GPT, input: HI } },
 ] as const
 
-test.each(ROUTES)('POST $path: 200 with the count of a provider of its API, and nothing is recorded', async (route) => {
+test.each(ROUTES)('POST $path: 200 with the provider’s count, and nothing is recorded', async (route) => {
   await using test = await countingPlatform(route.id, { dialects: [route.dialect] })
   const beta = { 'anthropic-beta': 'token-counting-2024-11-01' }
   const { status, body } = await test.count(route.path, { ...route.body, fallbacks: [route.body.model] }, beta)
@@ -76,7 +76,7 @@ test.each(ROUTES)(
 )
 
 test.each(ROUTES)(
-  'POST $path: 400 for a request that the provider refuses, 404 for an unknown model',
+  'POST $path: 400 when the provider refuses the request, 404 when the model is unknown',
   async (route) => {
     await using test = await countingPlatform(route.id, { dialects: [route.dialect] })
     const { messages, input, ...rest } = { messages: null, input: null, ...route.body }
@@ -89,7 +89,7 @@ test.each(ROUTES)(
   },
 )
 
-test.each(ROUTES)('POST $path: guardrails apply before the provider sees the texts', async (route) => {
+test.each(ROUTES)('POST $path: 400 when guardrails deny a text, before the provider gets it', async (route) => {
   await using test = await countingPlatform(route.id, { dialects: [route.dialect] })
   const ask = (content: string) => {
     const said = [{ role: 'user', content }]

@@ -59,7 +59,7 @@ const CACHED = {
 /** 100 new, 600 cached, 200 written for 5 minutes and 100 for an hour, 100 output tokens at $3, $0.30, $3.75, $6 and $15. */
 const CACHED_COST = 100 * 3 + 600 * 0.3 + 200 * 3.75 + 100 * 6 + 100 * 15
 
-test('POST /v1/messages: 200 with the vendor’s own answer to the caller’s own body, cached tokens priced', async () => {
+test('POST /v1/messages: 200 with the vendor’s answer unchanged, cached tokens priced', async () => {
   await using test = await messagesPlatform()
   test.anthropic.answerWith(CACHED)
   const body = {
@@ -93,14 +93,14 @@ test('POST /v1/messages: 200 with the vendor’s own answer to the caller’s ow
   ])
 })
 
-test('POST /v1/messages: a dated name reaches the vendor as it is, the bearer identifies the caller as well', async () => {
+test('POST /v1/messages: 200 with a dated model name unchanged, also when a bearer identifies the caller', async () => {
   await using test = await messagesPlatform()
   const dated = { ...HI, model: `anthropic/${CLAUDE}-20250929` }
   expect((await test.ask(dated, bearer(test.key))).headers.get('x-stead-model')).toBe('anthropic/claude-sonnet-4.5')
   expect(test.anthropic.calls[0]?.body.model).toBe(`${CLAUDE}-20250929`)
 })
 
-test('POST /v1/messages: the vendor’s events pass through a stream, and usage is recorded once', async () => {
+test('POST /v1/messages: 200 streams the vendor’s events unchanged, and usage is recorded once', async () => {
   await using test = await messagesPlatform()
   test.anthropic.answerWith({
     ...CACHED,
@@ -147,7 +147,7 @@ const CONVERSATION = {
   metadata: { user_id: 'ada' },
 }
 
-test('POST /v1/messages: 200 translated for a provider of Chat Completions', async () => {
+test('POST /v1/messages: 200 translated when the provider speaks Chat Completions', async () => {
   await using test = await messagesPlatform()
   test.openai.answerWith({
     text: 'Noon.',
@@ -184,7 +184,7 @@ test('POST /v1/messages: 200 translated for a provider of Chat Completions', asy
   expect(await test.booked()).toMatchObject([{ endpoint: PATH, inputTokens: 1000, cachedInputTokens: 600 }])
 })
 
-test('POST /v1/messages: a translated stream has Anthropic’s events in Anthropic’s order', async () => {
+test('POST /v1/messages: 200 with Anthropic’s events in Anthropic’s order when a stream is translated', async () => {
   await using test = await messagesPlatform()
   test.openai.answerWith({
     thinking: 'Hm.',
@@ -230,7 +230,7 @@ test.each([
   ['anthropic', HI],
   ['openai', { ...HI, model: GPT }],
 ] as const)(
-  'POST /v1/messages: a stream that %s cuts off ends with an error event and is recorded once',
+  'POST /v1/messages: 200 with an error event, recorded once, when %s cuts off a stream',
   async (vendor, body) => {
     await using test = await messagesPlatform()
     const answered = Promise.withResolvers<void>()
@@ -252,7 +252,7 @@ test.each([
   },
 )
 
-test('POST /v1/messages: a busy vendor is followed by a translated fallback', async () => {
+test('POST /v1/messages: 200 from a translated fallback when the vendor is overloaded', async () => {
   await using test = await messagesPlatform()
   test.anthropic.answerWith({ fault: { status: 529 } })
   const response = await test.ask({ ...HI, fallbacks: [GPT] })
@@ -271,13 +271,13 @@ test.each([
   ['a field without meaning elsewhere', { model: GPT, top_k: 4 }],
   ['no max_tokens', { max_tokens: undefined }],
   ['no messages', { messages: [] }],
-])('POST /v1/messages: 400 in Anthropic’s form for %s, and nothing is recorded', async (_what, change) => {
+])('POST /v1/messages: 400 in Anthropic’s format for %s, and nothing is recorded', async (_what, change) => {
   await using test = await messagesPlatform()
   expect(await errorOf(await test.ask({ ...HI, ...change }))).toEqual([400, 'invalid_request_error'])
   expect([test.anthropic.calls, test.openai.calls, await test.booked()]).toEqual([[], [], []])
 })
 
-test('POST /v1/messages: 401, 402, 404, 413 and 429 in Anthropic’s form', async () => {
+test('POST /v1/messages: 401, 402, 404, 413 and 429 in Anthropic’s format', async () => {
   await using test = await messagesPlatform({ plan: null })
   expect(await errorOf(await test.ask(HI, { 'x-api-key': 'sk_wrong' }))).toEqual([401, 'authentication_error'])
   expect(await errorOf(await test.ask(HI))).toEqual([402, 'billing_error'])
@@ -295,7 +295,7 @@ test('POST /v1/messages: 401, 402, 404, 413 and 429 in Anthropic’s form', asyn
   expect(await planned.booked()).toEqual([])
 })
 
-test('POST /v1/messages: 100 parallel calls near a budget never exceed it', async () => {
+test('POST /v1/messages: a budget is never exceeded by 100 concurrent calls near it', async () => {
   await using test = await messagesPlatform({ limits: { name: 'budget', monthlyBudgetUsd: 0.02 } })
   test.anthropic.answerWith({ usage: { input: 30, output: 100, writtenForHour: 30 } })
   const body = { ...HI, system: [{ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral', ttl: '1h' } }] }
@@ -306,7 +306,7 @@ test('POST /v1/messages: 100 parallel calls near a budget never exceed it', asyn
   expect(spent).toBeLessThanOrEqual(20_000)
 })
 
-test('POST /v1/messages/count_tokens: 200 with the tokens, 404 for an unknown model, 400 for an orphan result', async () => {
+test('POST /v1/messages/count_tokens: 200 with the tokens, 404 when the model is unknown, 400 for a result without a call', async () => {
   await using test = await messagesPlatform()
   const count = (body: object) => test.ask(body, { 'x-api-key': test.key }, `${PATH}/count_tokens`)
   const { max_tokens: _limit, ...counted } = CONVERSATION
@@ -319,7 +319,7 @@ test('POST /v1/messages/count_tokens: 200 with the tokens, 404 for an unknown mo
   expect(await test.booked()).toEqual([])
 })
 
-test('GET /v1/models: 200 in Anthropic’s form by pages when anthropic-version is sent', async () => {
+test('GET /v1/models: 200 in Anthropic’s format by pages when anthropic-version is sent', async () => {
   await using test = await messagesPlatform()
   const headers = { 'x-api-key': test.key, 'anthropic-version': '2023-06-01' }
   const get = (path: string) => test.backend.request(`/v1/models${path}`, { headers })

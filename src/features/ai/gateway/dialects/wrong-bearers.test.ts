@@ -19,7 +19,7 @@ const REQUESTS: readonly [method: 'POST' | 'GET' | 'DELETE', path: string, body:
 ]
 
 test.each(REQUESTS)(
-  '%s %s: 401 in the form of its API for a wrong key, with and without an internal key',
+  '%s %s: 401 in the format of its API for a wrong key, with and without an internal key',
   async (method, path, body, error) => {
     for (const internalKey of [INTERNAL_KEY, '']) {
       const { backend } = testPlatform({ environment: { INTERNAL_API_KEY: internalKey } })
@@ -32,7 +32,7 @@ test.each(REQUESTS)(
   },
 )
 
-test('GET /api/agents: 500 without an internal key, as before', async () => {
+test('GET /api/agents: 500 without an internal key', async () => {
   const { backend } = testPlatform({ environment: { INTERNAL_API_KEY: '' } })
   expect((await backend.request('/api/agents', { headers: bearer('wrong') })).status).toBe(500)
 })

@@ -49,7 +49,7 @@ async function searching(dialect: (typeof DIALECTS)[number], limits: Partial<Cre
   }
 }
 
-test.each(DIALECTS)('%s: web searches of the vendor cost $0.01 each, whole and streamed', async (dialect) => {
+test.each(DIALECTS)('%s: 200 with web searches of the vendor at $0.01 each, whole and streamed', async (dialect) => {
   await using test = await searching(dialect)
   const { tokensMicroUsd } = CALLS[dialect]
   test.vendor.answerWith({ searches: 2 })
@@ -60,7 +60,7 @@ test.each(DIALECTS)('%s: web searches of the vendor cost $0.01 each, whole and s
   expect(await test.costs()).toEqual([tokensMicroUsd + 20_000, tokensMicroUsd + 20_000, tokensMicroUsd])
 })
 
-test.each(DIALECTS)('%s: 100 parallel calls with searches near a budget never exceed it', async (dialect) => {
+test.each(DIALECTS)('%s: a budget is never exceeded by 100 concurrent calls with searches near it', async (dialect) => {
   await using test = await searching(dialect, { monthlyBudgetUsd: 0.5 })
   test.vendor.answerWith({ searches: 3 })
   const statuses = await Promise.all(Array.from({ length: 100 }, async () => (await test.ask()).status))
@@ -70,7 +70,7 @@ test.each(DIALECTS)('%s: 100 parallel calls with searches near a budget never ex
   expect(spent).toBeLessThanOrEqual(500_000)
 })
 
-test.each(DIALECTS)('%s: searches without a limit get one when the budget is nearly used up', async (dialect) => {
+test.each(DIALECTS)('%s: 200 with a limit of searches when the budget is nearly used up', async (dialect) => {
   await using test = await searching(dialect, { monthlyBudgetUsd: 1 })
   const unlimited = dialect === 'messages' ? { tools: [SEARCH] } : { max_tool_calls: undefined }
   expect((await test.ask(unlimited)).status).toBe(200)
@@ -85,22 +85,19 @@ test.each(DIALECTS)('%s: searches without a limit get one when the budget is nea
 test.each([
   ['messages', { type: 'code_execution_20250825', name: 'code_execution' }],
   ['responses', { type: 'code_interpreter', container: { type: 'auto' } }],
-] as const)(
-  '%s: 403 TOOL_UNPRICED for a tool without a reported cost and a key with a budget',
-  async (dialect, tool) => {
-    await using limited = await searching(dialect, { monthlyBudgetUsd: 1 })
-    const response = await limited.ask({ tools: [tool] })
-    expect([response.status, JSON.stringify(await response.json())]).toEqual([
-      403,
-      expect.stringContaining('TOOL_UNPRICED'),
-    ])
-    expect([limited.vendor.calls, await limited.costs()]).toEqual([[], []])
-    await using free = await searching(dialect)
-    expect((await free.ask({ tools: [tool] })).status).toBe(200)
-  },
-)
+] as const)('%s: 403 TOOL_UNPRICED when a tool has no reported cost and the key a budget', async (dialect, tool) => {
+  await using limited = await searching(dialect, { monthlyBudgetUsd: 1 })
+  const response = await limited.ask({ tools: [tool] })
+  expect([response.status, JSON.stringify(await response.json())]).toEqual([
+    403,
+    expect.stringContaining('TOOL_UNPRICED'),
+  ])
+  expect([limited.vendor.calls, await limited.costs()]).toEqual([[], []])
+  await using free = await searching(dialect)
+  expect((await free.ask({ tools: [tool] })).status).toBe(200)
+})
 
-test('sizeOfTools reads limits, added tools and the search of Chat Completions', () => {
+test('sizeOfTools returns limits, added tools and the search of Chat Completions', () => {
   const added = { type: 'additional_tools', tools: [{ type: 'web_search' }, { type: 'shell' }] }
   const uses = { webSearches: 5, fileSearches: 0 }
   expect(sizeOfTools('responses', { input: [added] })).toEqual({ uses, isBounded: false, unpriced: ['shell'] })

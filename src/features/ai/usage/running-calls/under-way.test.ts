@@ -33,7 +33,7 @@ test.each(['rows', 'file'])('running calls in %s are added, replaced and read', 
   expect(await idsOf(calls)).toEqual([])
 })
 
-test('recover records the running calls of a lost leader once, and not those that it had recorded', async () => {
+test('recover records the running calls of a lost leader once, without those that it had recorded', async () => {
   using folder = tempFolder()
   const { platform } = testPlatform()
   const writer = createUsageWriter(platform.db)

@@ -44,7 +44,7 @@ async function startBotAgent() {
   }
 }
 
-test('GET /api/chat and all other lists: include a Telegram conversation while the agent is stopped', async () => {
+test('GET /api/chat and other lists: 200 with a Telegram conversation when the agent is stopped', async () => {
   const { bot, agent, asOwner, asStranger, list, sessions, stopAgent, platform } = await startBotAgent()
   bot.say(ADA, { text: 'Is there peppermint?' })
   await until('an answer', () => bot.textsIn(ADA.id).includes('You said: Is there peppermint?'))
@@ -81,7 +81,7 @@ test('GET /api/chat and all other lists: include a Telegram conversation while t
   expect(JSON.stringify(await (await asStranger('/api/chat')).json())).not.toContain('peppermint')
 })
 
-test('POST /v1/channel-messages: messages of a platform outage arrive later, once, in their order', async () => {
+test('POST /v1/channel-messages: 200 for messages during an outage of the platform, later, once and in order', async () => {
   const { bot, list, lines, setDown, running } = await startBotAgent()
   setDown(true)
   bot.say(ADA, { text: 'one' })
@@ -99,7 +99,7 @@ test('POST /v1/channel-messages: messages of a platform outage arrive later, onc
   await lines(4)
 }, 300_000)
 
-test('POST /v1/channel-messages: a stopped answer is stored as stopped, and /new starts another conversation', async () => {
+test('POST /v1/channel-messages: 200 stores a stopped answer as stopped, and /new starts a conversation', async () => {
   const { bot, list, lines, sessions, running } = await startBotAgent()
   running.platform.next(hangs('Once upon').answerer)
   bot.say(ADA, { text: 'Tell' })
@@ -139,7 +139,7 @@ test('POST /api/chat: 409 OTHER_PLATFORM in a Telegram conversation, which can b
   expect(await sessions()).toMatchObject([{ platform: 'telegram' }])
 })
 
-test('POST /api/agent chat: continues the web conversation, not a newer one on Telegram', async () => {
+test('POST /api/agent chat: 200 in the web conversation, not in a newer one on Telegram', async () => {
   const { bot, asOwner, lines, list } = await startBotAgent()
   await asOwner('/api/agent', 'POST', { action: 'chat', message: 'First' })
   bot.say(ADA, { text: 'Hello' })
@@ -149,7 +149,7 @@ test('POST /api/agent chat: continues the web conversation, not a newer one on T
   expect(shown.at(-1)).toMatchObject({ platform: 'web', sessionId: shown[0]?.sessionId })
 })
 
-test('GET /api/agents/:id/conversations/:session: conversations of an earlier agent version are imported once', async () => {
+test('GET /api/agents/:id/conversations/:session: 200 with imported conversations of an earlier agent version, once', async () => {
   const { agent, asOwner, running, lines, sessions } = await startBotAgent()
   await running.restart(async () => {
     const entries = [

@@ -27,7 +27,7 @@ async function withKey() {
   }
 }
 
-test('POST /api/chat: requests with the same key are one turn, during it and after it, streamed or not', async () => {
+test('POST /api/chat: 200 with one turn for requests with the same key, during it and after it, streamed or not', async () => {
   const { ask, agent, answer, contents } = await withKey()
   const first = ask()
   await agent.asked()
@@ -47,7 +47,7 @@ test('POST /api/chat: requests with the same key are one turn, during it and aft
   expect(await contents()).toEqual(['Hello', 'Good morning.'])
 })
 
-test('POST /api/chat: two concurrent requests with the same key are one turn', async () => {
+test('POST /api/chat: 200 with one turn for two concurrent requests with the same key', async () => {
   const { ask, agent, answer, contents } = await withKey()
   const both = [ask(), ask()]
   await agent.asked()
@@ -57,7 +57,7 @@ test('POST /api/chat: two concurrent requests with the same key are one turn', a
   expect(await contents()).toEqual(['Hello', 'Once.'])
 })
 
-test('POST /api/chat: 409 IDEMPOTENCY_MISMATCH for another message, 400 for a malformed key', async () => {
+test('POST /api/chat: 409 IDEMPOTENCY_MISMATCH when the message differs, 400 when the key is malformed', async () => {
   const { ask, agent, answer } = await withKey()
   const first = ask()
   await agent.asked()
@@ -72,7 +72,7 @@ test('POST /api/chat: 409 IDEMPOTENCY_MISMATCH for another message, 400 for a ma
   expect(agent.calls).toHaveLength(1)
 })
 
-test('POST /api/chat: a key belongs to its user, and expires after a day', async () => {
+test('POST /api/chat: 200 with another turn when the key is of another user or a day old', async () => {
   const { ask, agent, answer, clock, contents } = await withKey()
   const first = ask()
   await agent.asked()
@@ -86,7 +86,7 @@ test('POST /api/chat: a key belongs to its user, and expires after a day', async
   expect(await contents()).toEqual(['Hello', 'One.', 'Hello', 'Two.'])
 })
 
-test('POST /api/chat: the key of a request to an unreachable agent can be retried', async () => {
+test('POST /api/chat: 503 again when a request to an unreachable agent is repeated with its key', async () => {
   const { ask, agent, contents } = await withKey()
   await agent.server.stop(true)
   expect((await ask()).status).toBe(503)
@@ -94,7 +94,7 @@ test('POST /api/chat: the key of a request to an unreachable agent can be retrie
   expect(await contents()).toEqual(['Hello', 'Hello'])
 })
 
-test('POST /api/chat: a turn that broke is repeated with the same outcome', async () => {
+test('POST /api/chat: 502 with the same body when a failed turn is repeated with its key', async () => {
   const { ask, agent } = await withKey()
   const first = ask()
   await agent.asked()

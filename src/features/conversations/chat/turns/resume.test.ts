@@ -46,7 +46,7 @@ async function withCutTurn() {
   }
 }
 
-test('a platform that ends during a turn leaves it running, and the next one continues it', async () => {
+test('a turn continues in the next platform when the platform ends during it', async () => {
   const { agent, model, next, state, texts } = await withCutTurn()
   expect(state()).toBe('running')
   next.platform.conversations.turns.resume()
@@ -59,7 +59,7 @@ test('a platform that ends during a turn leaves it running, and the next one con
   expect(agent.platform.asked).toHaveLength(1)
 })
 
-test('an answer completed without a platform is fetched, and not requested again', async () => {
+test('an answer that was completed while no platform ran is fetched, not requested again', async () => {
   const { agent, model, next, state, texts } = await withCutTurn()
   model.release()
   await until('the end of the model', async () => {
@@ -72,7 +72,7 @@ test('an answer completed without a platform is fetched, and not requested again
   expect(agent.platform.asked).toHaveLength(1)
 })
 
-test('the turn of an agent that was stopped in the meantime fails, and its text is kept', async () => {
+test('a turn fails and keeps its text when its agent was stopped in the meantime', async () => {
   const { next, state, texts, setStatus } = await withCutTurn()
   await setStatus('stopped')
   next.platform.conversations.turns.resume()

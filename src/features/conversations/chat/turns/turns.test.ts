@@ -36,7 +36,7 @@ const textOf = (events: { event: string | undefined; data: string }[]) =>
     .map(({ data }) => JSON.parse(data).text)
     .join('')
 
-test('POST /api/chat with Prefer: respond-async: 202 with the turn, before the agent has answered', async () => {
+test('POST /api/chat: 202 with the turn before the agent has answered when Prefer is respond-async', async () => {
   const { begun, agent, show, id } = await withTurn()
   expect(begun).toEqual({
     id,
@@ -77,7 +77,7 @@ test('GET /api/chat/turns/:id: 200 with the limit that ended the turn', async ()
   expect((await lines()).at(-1)).toMatchObject({ status: 'sent', turn: { endedBy: 'loop' } })
 })
 
-test('GET /api/chat/turns/:id/events: a listener gets every character once and the outcome, whenever it joins', async () => {
+test('GET /api/chat/turns/:id/events: 200 with every character once and the outcome, for any time of joining', async () => {
   const { agent, join, show } = await withTurn()
   const first = join()
   agent.say('One ')
@@ -97,7 +97,7 @@ test('GET /api/chat/turns/:id/events: a listener gets every character once and t
   }
 })
 
-test('GET /api/chat/turns/:id/events: Last-Event-ID continues after any character, during the turn and after it', async () => {
+test('GET /api/chat/turns/:id/events: 200 continues after any Last-Event-ID, during the turn and after it', async () => {
   const { agent, join, show } = await withTurn()
   agent.say('One two')
   await until('the words', async () => (await show()).text === 'One two')
@@ -119,7 +119,7 @@ test('GET /api/chat/turns/:id/events: Last-Event-ID continues after any characte
   expect([over.status, await over.text()]).toEqual([204, ''])
 })
 
-test('POST /api/chat/turns/:id/stop: 200; the text is stored as stopped, and the agent is stopped', async () => {
+test('POST /api/chat/turns/:id/stop: 200 and the text is stored as stopped, and the agent’s turn ends', async () => {
   const { agent, join, show, stop, lines, web, ada, id } = await withTurn()
   const following = join()
   agent.say('Once upon')
@@ -146,7 +146,7 @@ test('POST /api/chat/turns/:id/stop: 200; the text is stored as stopped, and the
   expect(turns).toEqual([])
 })
 
-test('POST /api/chat/turns/:id/stop: without text there is no reply, and the question is marked stopped', async () => {
+test('POST /api/chat/turns/:id/stop: 200 without a reply when there is no text, and the message is marked stopped', async () => {
   const { stop, lines } = await withTurn()
   await stop()
   expect(await lines()).toMatchObject([{ sender: 'user', status: 'stopped' }])
@@ -172,7 +172,7 @@ test('POST /api/chat: 409 TURN_STOPPED with the partial reply when another tab s
   ])
 })
 
-test('GET /api/chat/turns/:id/events: a failed turn reports why, and its text is stored as failed', async () => {
+test('GET /api/chat/turns/:id/events: 200 with the reason when a turn fails, and its text is stored as failed', async () => {
   const { agent, join, lines, show } = await withTurn()
   const following = join()
   agent.say('Half')
@@ -188,7 +188,7 @@ test('GET /api/chat/turns/:id/events: a failed turn reports why, and its text is
   expect(await show()).toMatchObject({ state: 'failed', error: expect.stringMatching(/\w{5}/) })
 })
 
-test('/api/chat/turns: 404 for a stranger, 401 without a session, 400 for a bad position', async () => {
+test('/api/chat/turns: 404 for a stranger, 401 without a session, 400 when the position is invalid', async () => {
   const { web, signIn, id, join } = await withTurn()
   const eve = await signIn('eve@example.com')
   for (const [method, path] of [
@@ -205,7 +205,7 @@ test('/api/chat/turns: 404 for a stranger, 401 without a session, 400 for a bad 
   for (const after of ['x', '-1', '1.5']) expect((await join(`?after=${after}`)).status).toBe(400)
 })
 
-test('POST /api/chat: 429 with 20 running turns, and nothing is stored', async () => {
+test('POST /api/chat: 429 at 20 running turns, and nothing is stored', async () => {
   const { web, ada, lines } = await withTurn()
   const ask = () =>
     web.request('/api/chat', json('POST', { message: 'Hi' }, { ...ada.cookie, prefer: 'respond-async' }))
@@ -218,7 +218,7 @@ test('POST /api/chat: 429 with 20 running turns, and nothing is stored', async (
   expect(await lines()).toHaveLength(20)
 })
 
-test('a deleted agent ends its running turn and the stream', async () => {
+test('GET /api/chat/turns/:id/events: the stream ends with the turn when the agent is deleted', async () => {
   const { join, agent, show, removeAgent, lines } = await withTurn()
   agent.say('Half')
   await until('the word', async () => (await show()).text === 'Half')
@@ -229,7 +229,7 @@ test('a deleted agent ends its running turn and the stream', async () => {
   expect(await lines()).toEqual([])
 })
 
-test('POST /api/chat/turns/:id/stop: a real agent’s model call ends, and is billed', async () => {
+test('POST /api/chat/turns/:id/stop: 200 ends the model call of a real agent, which is recorded', async () => {
   await using service = await openTalkingService({ text: ['Good ', 'never sent'], fault: 'hang-mid-body' })
   const { provider, person } = service
   const begun = await person.post('/api/chat', { message: 'Hello', stream: true })
