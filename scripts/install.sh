@@ -168,6 +168,23 @@ put_in_place() {
   mv -f "$target.new" "$target"
 }
 
+# Agents that run as processes are isolated by bubblewrap. As root it is installed, else the command is named.
+offer_bubblewrap() {
+  if [ "$(uname -s)" != Linux ] || has bwrap; then return 0; fi
+  command=''
+  for candidate in 'apt-get install -y' 'dnf install -y' 'yum install -y' 'zypper --non-interactive install' \
+    'pacman -S --noconfirm' 'apk add'; do
+    if [ -z "$command" ] && has "${candidate%% *}"; then command="$candidate bubblewrap"; fi
+  done
+  if [ -n "$command" ] && ! $for_user && [ "$(id -u)" -eq 0 ] && $command >/dev/null 2>&1 </dev/null; then
+    say "Installed bubblewrap, which isolates agents."
+  elif [ -n "$command" ]; then
+    say "Agents that run as processes are not isolated without bubblewrap: sudo $command"
+  else
+    say "Agents that run as processes are not isolated without bubblewrap: install it"
+  fi
+}
+
 is_same() { [ -x "$target" ] && cmp -s "$file" "$target"; }
 has_service() { [ -x "$target" ] && service status >/dev/null 2>&1; }
 
@@ -180,6 +197,7 @@ install() {
   if $with_service && has_manager && ! $for_user && [ "$(id -u)" -ne 0 ]; then
     fail "the service of a machine needs root: run this with sudo, or with --user"
   fi
+  if $with_service; then offer_bubblewrap; fi
   if is_same; then
     say "$target is this version already."
   elif $with_service && has_manager && has_service; then

@@ -19,6 +19,7 @@ import { broken, type Check, type Fix, ok, warning } from './check.ts'
 import { findServices, type KnownServices } from './given-services.ts'
 import { listMisspelt } from './misspelt.ts'
 import { checkBackups, checkDisk, checkWritePaths, findBackupPlan } from './operation-checks.ts'
+import { findInstalledOn } from './service/installed.ts'
 
 type Sqlite = ReturnType<typeof openForReading>
 
@@ -284,22 +285,29 @@ export function ranContainers(databaseFile: string): boolean {
   }
 }
 
-/** Adds whether processes are isolated. */
-async function describeProcesses(agents: Config['agents'], text: string): Promise<Check> {
+/** Adds whether processes are isolated, as the user of the installed service if there is one and this is root. */
+async function describeProcesses({ agents, dataDir }: Config, text: string): Promise<Check> {
+  const service = findInstalledOn(dataDir)
+  if (service?.allowsSandboxes === false) {
+    const command = service.isOfUser ? 'stead service install --user' : 'sudo stead service install'
+    return warning('agents', `${text}. Not isolated: the installed service forbids it (${command} allows it)`)
+  }
   const { whyNotIsolated } = await import('../server/runtime.ts')
-  const reason = await whyNotIsolated(agents, process.env.PATH ?? '')
+  const user = process.getuid?.() === 0 ? (service?.user ?? null) : null
+  const reason = await whyNotIsolated(agents, process.env.PATH ?? '', user)
   if (reason === null) return ok('agents', `${text}; isolated by bubblewrap`)
   return warning('agents', `${text}. Not isolated: ${reason}`)
 }
 
-async function checkRuntime({ agents, databaseFile }: Config): Promise<Check> {
+async function checkRuntime(config: Config): Promise<Check> {
+  const { agents, databaseFile } = config
   const name = 'agents'
-  if (agents.runtime === 'process') return describeProcesses(agents, 'run as processes of this machine')
+  if (agents.runtime === 'process') return describeProcesses(config, 'run as processes of this machine')
   const { describeBound, whyNoContainers } = await import('../server/runtime.ts')
   const reason = await whyNoContainers(agents)
   if (reason === null) return ok(name, `run in containers of the engine at ${withoutUserinfo(agents.dockerHost)}`)
   const isBound = agents.runtime === 'auto' && ranContainers(databaseFile)
   if (isBound) return broken(name, describeBound(reason))
-  if (agents.runtime === 'auto') return describeProcesses(agents, `run as processes of this machine: ${reason}`)
+  if (agents.runtime === 'auto') return describeProcesses(config, `run as processes of this machine: ${reason}`)
   return broken(name, `AGENT_RUNTIME=${agents.runtime} cannot run them: ${reason}`)
 }

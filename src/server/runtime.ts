@@ -70,13 +70,20 @@ export async function openRuntimes(options: RuntimesOptions): Promise<Runtimes> 
   return runtimes
 }
 
-/** Returns why agents of the process runtime are not isolated on this machine; null when they are. */
-export async function whyNotIsolated(config: Config['agents'], path: string): Promise<string | null> {
+/**
+ * Returns why agents of the process runtime are not isolated on this machine; null when they are. `user` runs Stead; null
+ * for the present user.
+ */
+export async function whyNotIsolated(
+  config: Config['agents'],
+  path: string,
+  user: string | null = null,
+): Promise<string | null> {
   const off = toIsolating(config).isolating
   if (off) return off.reason
   const dir = await mkdtemp(join(tmpdir(), 'stead-isolation-'))
   try {
-    return (await findConfinement({ dir, command: [process.execPath], path })).reason
+    return (await findConfinement({ dir, command: [process.execPath], path, user })).reason
   } finally {
     await rm(dir, { recursive: true, force: true })
   }

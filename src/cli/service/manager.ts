@@ -91,7 +91,7 @@ function launchd(isOfUser: boolean): Manager {
     findInstalled() {
       const dataDir = matchIn(file, /<key>WorkingDirectory<\/key>\s*<string>([^<]+)</)
       const user = matchIn(file, /<key>UserName<\/key>\s*<string>([^<]+)</)
-      return dataDir === null ? null : { dataDir, user, groups: [], writePaths: null }
+      return dataDir === null ? null : { dataDir, user, groups: [], writePaths: null, allowsSandboxes: true }
     },
     isActive,
     install(plan) {

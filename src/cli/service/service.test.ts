@@ -71,7 +71,12 @@ test.each([
   [{ ...PLAN, dataDir: '/srv/my stead 100%', groups: ['docker'], writePaths: ['/mnt/my "$backups" 5%', '/var/log/x'] }],
 ])('parseUnit returns the options of toUnit: %j', (plan) => {
   const { dataDir, user, groups, writePaths } = plan
-  expect(parseUnit(toUnit(plan))).toEqual({ dataDir, user, groups, writePaths })
+  expect(parseUnit(toUnit(plan))).toEqual({ dataDir, user, groups, writePaths, allowsSandboxes: true })
+})
+
+test('parseUnit finds no sandboxes under the unit of an earlier version', () => {
+  const older = toUnit(PLAN).replace('RestrictRealtime=yes', 'RestrictNamespaces=yes\nRestrictRealtime=yes')
+  expect(parseUnit(older)).toMatchObject({ allowsSandboxes: false })
 })
 
 test('parseUnit returns no restriction when the unit is of one user', () => {

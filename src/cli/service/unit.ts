@@ -9,17 +9,28 @@ export type ServicePlan = {
   writePaths: readonly string[]
 }
 
-/** Parsed definition; `writePaths` is null when the service may write wherever its user may. */
-export type InstalledService = { dataDir: string; user: string | null; groups: string[]; writePaths: string[] | null }
+/**
+ * Parsed definition; `writePaths` is null when the service may write wherever its user may. `allowsSandboxes` is false for
+ * a definition of an earlier version, under which bubblewrap does not work.
+ */
+export type InstalledService = {
+  dataDir: string
+  user: string | null
+  groups: string[]
+  writePaths: string[] | null
+  allowsSandboxes: boolean
+}
 
-/** Options that work without namespaces, which a user manager may not be able to create. */
+/**
+ * Options that work without namespaces, which a user manager may not be able to create. Bubblewrap isolates agents within
+ * them: it needs namespaces, so `RestrictNamespaces` is left out, and the system calls of mounts and capabilities.
+ */
 const HARDENING = [
   'NoNewPrivileges=yes',
   'CapabilityBoundingSet=',
   'AmbientCapabilities=',
   'LockPersonality=yes',
   'RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK',
-  'RestrictNamespaces=yes',
   'RestrictRealtime=yes',
   'RestrictSUIDSGID=yes',
   'SystemCallArchitectures=native',
@@ -27,17 +38,21 @@ const HARDENING = [
   'SystemCallFilter=~@privileged @resources',
   // Allowed because workers read the processor count and file limits.
   'SystemCallFilter=sched_setaffinity sched_setscheduler setrlimit prlimit64 setpriority',
+  'SystemCallFilter=mount umount2 pivot_root capset',
   'SystemCallErrorNumber=EPERM',
 ]
 
+/**
+ * The kernel lets bubblewrap mount `/proc` only where the service sees all of it. `ProtectKernelTunables`,
+ * `ProtectKernelLogs` and `ProtectHostname` cover parts of it, so they are left out: without capabilities the service
+ * cannot write those files, and the filter above refuses `syslog` and `sethostname`. `/sys` stays read-only.
+ */
 const SYSTEM_HARDENING = [
   'ProtectSystem=strict',
+  'ReadOnlyPaths=/sys',
   'ProtectClock=yes',
   'ProtectControlGroups=yes',
-  'ProtectHostname=yes',
-  'ProtectKernelLogs=yes',
   'ProtectKernelModules=yes',
-  'ProtectKernelTunables=yes',
   'ProtectProc=invisible',
   'PrivateDevices=yes',
   'PrivateTmp=yes',
@@ -99,6 +114,7 @@ export function parseUnit(unit: string): InstalledService | null {
     user: find('User') ?? null,
     groups: find('SupplementaryGroups')?.split(' ') ?? [],
     writePaths: paths === undefined ? null : splitPathWords(paths).filter((path) => path !== dataDir),
+    allowsSandboxes: !lines.includes('RestrictNamespaces=yes'),
   }
 }
 

@@ -64,7 +64,7 @@ export async function openUserManager(): Promise<UserManager | null> {
 }
 
 /** A group goes when nothing runs in it or below; what still does was started by a service of the test, and is ended. */
-function removeGroup(group: string): boolean {
+export function removeGroup(group: string): boolean {
   if (!existsSync(group)) return true
   for (const entry of readdirSync(group, { withFileTypes: true })) {
     if (entry.isDirectory()) removeGroup(join(group, entry.name))

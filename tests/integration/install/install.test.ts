@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeInstaller } from '../../../scripts/build/release.ts'
 import { ownTarget } from '../../../scripts/build/targets.ts'
@@ -111,6 +111,32 @@ test('install.sh: 1 and a line that names STEAD_DOWNLOAD_URL when nothing says w
     `install.sh: no stead-${ownTarget()} is beside this script: set STEAD_DOWNLOAD_URL to the address of a release, or name the executable with --file\n`,
   ])
 })
+
+const TOOLS = 'sh uname id dirname mktemp rm cut sha256sum cp chmod mv mkdir cmp cat sed basename'.split(' ')
+
+test.skipIf(process.platform !== 'linux')(
+  'install.sh: root gets bubblewrap from the packages of the system, and others the command',
+  () => {
+    using folder = tempFolder()
+    const bin = folder.file('tools')
+    mkdirSync(bin)
+    for (const tool of TOOLS) symlinkSync(Bun.which(tool) ?? tool, join(bin, tool))
+    const record = folder.file('installed')
+    writeFileSync(join(bin, 'apt-get'), `#!/bin/sh\necho "$@" >> ${record}\n`, { mode: 0o755 })
+    writeFileSync(folder.file('download'), PROGRAM)
+    const install = (...args: string[]) =>
+      Bun.spawnSync(['sh', SCRIPT, '--file', folder.file('download'), '--prefix', folder.file('prefix'), ...args], {
+        env: { PATH: bin, HOME: folder.path },
+      }).stdout.toString()
+    const advice = 'not isolated without bubblewrap: sudo apt-get install -y bubblewrap\n'
+    expect(install('--user')).toContain(advice)
+    expect(install('--user', '--no-service')).not.toContain('bubblewrap')
+    expect(existsSync(record)).toBe(false)
+    const isRoot = process.getuid?.() === 0
+    expect(install()).toContain(isRoot ? 'Installed bubblewrap, which isolates agents.\n' : advice)
+    if (isRoot) expect(readFileSync(record, 'utf8')).toBe('install -y bubblewrap\n')
+  },
+)
 
 test('writeInstaller: install.sh of a release downloads from where it is published, unless STEAD_DOWNLOAD_URL is set', async () => {
   using folder = tempFolder()

@@ -27,18 +27,20 @@ const TRY_MS = 5000
 
 /**
  * Finds out whether agents can be isolated here, by running a program in a sandbox. `dir` is a folder of the runtime;
- * `hidden` are further folders that no agent sees.
+ * `hidden` are further folders that no agent sees. `user` tries as another user, which takes root; null for the present one.
  */
 export async function findConfinement({
   dir,
   command,
   path,
   hidden = [],
+  user = null,
 }: {
   dir: string
   command: readonly [string, ...string[]]
   path: string
   hidden?: readonly string[]
+  user?: string | null
 }): Promise<Isolating> {
   if (process.platform !== 'linux') return without('isolation of processes needs Linux')
   const bubblewrap = Bun.which('bwrap', { PATH: path })
@@ -50,10 +52,11 @@ export async function findConfinement({
     programs: listPrograms(command),
     hidden: [dir, ...hidden, homedir()],
     filterFile: await writeFilter(dir),
-    ownUsers: process.getuid?.() === 0,
+    ownUsers: process.getuid?.() === 0 && user === null,
     limitsProcesses: countsProcessesByNamespace(release()),
   }
-  const problem = await tryConfinement(confinement, command, path)
+  const asUser = user === null ? [] : ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--init-groups', '--']
+  const problem = await tryConfinement(confinement, command, { path, asUser })
   return problem === null ? { confinement, reason: null } : without(problem)
 }
 
@@ -100,14 +103,14 @@ export function withFilter<T>({ filterFile }: Pick<Confinement, 'filterFile'>, u
   }
 }
 
-/** Runs a program with the mounts and privileges of an agent. @returns the problem, or null. */
+/** Runs a program with the mounts and privileges of an agent; `asUser` starts the command line. @returns the problem, or null. */
 async function tryConfinement(
   confinement: Confinement,
   command: readonly [string, ...string[]],
-  path: string,
+  { path, asUser }: { path: string; asUser: readonly string[] },
 ): Promise<string | null> {
   const { bubblewrap, programs, ownUsers } = confinement
-  const cmd = toSandboxCommand({
+  const sandboxed = toSandboxCommand({
     bubblewrap,
     mounts: [...listSystemMounts(), ...programs.map((program) => ({ kind: 'read-only', path: program }) as const)],
     network: 'host',
@@ -122,7 +125,10 @@ async function tryConfinement(
     ],
   })
   const trial = withFilter(confinement, (handles) =>
-    Bun.spawn({ cmd, env: { PATH: path }, stdio: ['ignore', 'ignore', 'pipe', ...handles], timeout: TRY_MS }),
+    Bun.spawn({
+      cmd: [...asUser, ...sandboxed],
+      ...{ cwd: '/', env: { PATH: path }, stdio: ['ignore', 'ignore', 'pipe', ...handles], timeout: TRY_MS },
+    }),
   )
   const [code, output] = await Promise.all([trial.exited, trial.stderr.text()])
   if (code === 0) return null
