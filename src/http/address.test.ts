@@ -43,10 +43,10 @@ test.each([
   [null, 'unknown'],
   ['', 'unknown'],
   ['localhost', 'unknown'],
-])('%p is limited as %s', (address, key) => {
+])('addressKey, for %p, returns %s', (address, key) => {
   expect(addressKey(address)).toBe(key)
 })
 
-test('an address with a zone is limited as its network', () => {
+test('addressKey returns the network when an address has a zone', () => {
   expect(addressKey('fe80::1%eth0')).toStartWith('fe80::')
 })

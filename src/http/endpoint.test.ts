@@ -30,7 +30,7 @@ function appOf(mount: (routes: Hono<BaseEnv>) => void) {
   }
 }
 
-test('findRouteOptions returns the declaration wherever it is among the middleware', async () => {
+test('findRouteOptions returns the declaration at any place among the middleware', async () => {
   const ask = appOf((app) => {
     app.post('/first', endpoint(AGENTS), pass, answer)
     app.post('/last', pass, endpoint(WORKS), answer)
@@ -52,7 +52,7 @@ test('findRouteOptions returns no options without a declaration or a route', asy
   expect(await ask('POST', '/nowhere')).toEqual([404, {}])
 })
 
-test('findRouteOptions uses the route that responds when two match', async () => {
+test('findRouteOptions returns the options of the route that responds when two match', async () => {
   const ask = appOf((app) => {
     app.post('/agents/clone', pass, answer)
     app.post('/agents/:id', endpoint(WORKS), pass, answer)
@@ -63,7 +63,7 @@ test('findRouteOptions uses the route that responds when two match', async () =>
   expect(await ask('POST', '/agents/later')).toEqual([200, WORKS])
 })
 
-test('findRouteOptions works for a sub-app with its own error handler', async () => {
+test('findRouteOptions returns the options when a sub-app has its own error handler', async () => {
   const subApp = new Hono<BaseEnv>().post('/thing', endpoint(WORKS), answer).post('/silent', answer)
   subApp.onError((_error, c) => c.text('no', 500))
   const ask = appOf((app) => app.route('/', subApp).post('/*', endpoint(AGENTS), answer))

@@ -21,14 +21,14 @@ const KINDS: [ErrorKind, number][] = [
   ['upstream_timeout', 504],
 ]
 
-test.each(KINDS)('%s is answered with %i, its message and its extra fields', async (kind, status) => {
+test.each(KINDS)('an AppError of the kind %s: %i with its message and its extra fields', async (kind, status) => {
   const { request } = throwing(new AppError(kind, 'What the caller may know', { current: 1, limit: 2 }))
   const response = await request('/throw')
   expect(response.status).toBe(status)
   expect(await response.json()).toEqual({ error: 'What the caller may know', current: 1, limit: 2 })
 })
 
-test('an unknown route is 404 in the same form, whatever the method', async () => {
+test('an unknown route: 404 in the same format for any method', async () => {
   const { request } = throwing(new Error('never thrown'))
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
     const response = await request('/unknown', { method })
@@ -37,7 +37,7 @@ test('an unknown route is 404 in the same form, whatever the method', async () =
   }
 })
 
-describe('an error that we did not throw ourselves', () => {
+describe('an unexpected error', () => {
   const foreign = () =>
     new Error('SQLITE_CONSTRAINT: UNIQUE users.email /srv/stead', { cause: new Error('the reason beneath') })
 
@@ -48,7 +48,7 @@ describe('an error that we did not throw ourselves', () => {
     expect(await response.text()).toBe('{"error":"Internal error"}')
   })
 
-  test('is logged with its stack, its cause and the request id of the response', async () => {
+  test('is logged with stack, cause and the request id of the response', async () => {
     const { request, lines } = throwing(foreign())
     const response = await request('/throw')
     const line = lines.find(({ level }) => level === 50)
@@ -58,7 +58,7 @@ describe('an error that we did not throw ourselves', () => {
     expect(line?.error).toContain('the reason beneath')
   })
 
-  test('is an internal error even when it is thrown as something else', async () => {
+  test('is an internal error when no Error is thrown', async () => {
     const { request } = testApp((app) =>
       app.get('/throw', () => Promise.reject(new TypeError('undefined is not a function'))),
     )
@@ -66,13 +66,13 @@ describe('an error that we did not throw ourselves', () => {
   })
 })
 
-test('the caller’s own mistakes are not logged as errors', async () => {
+test('errors of the caller are not logged as errors', async () => {
   const { request, lines } = throwing(new AppError('not_found', 'No such agent'))
   await request('/throw')
   expect(lines.filter(({ level }) => Number(level) >= 40)).toEqual([])
 })
 
-test('what Hono itself refuses has our form', async () => {
+test('errors of Hono have our format', async () => {
   const large = throwing(new HTTPException(413, { message: 'Payload Too Large' }))
   expect(await (await large.request('/throw')).json()).toEqual({ error: 'Request body too large' })
   const other = throwing(new HTTPException(418, { message: 'secret kettle' }))
@@ -96,7 +96,7 @@ describe('every response', () => {
     expect(headers).not.toHaveProperty('strict-transport-security')
   })
 
-  test('over HTTPS asks browsers to stay there', async () => {
+  test('has strict-transport-security over HTTPS', async () => {
     const { request } = testApp((app) => app.get('/ok', (c) => c.text('ok')), { isHttps: true })
     expect((await request('/ok')).headers.get('strict-transport-security')).toContain('max-age=31536000')
   })
@@ -109,7 +109,7 @@ describe('every response', () => {
     ['short', false],
     ['with spaces in it', false],
     ['<script>alert(1)</script>', false],
-  ])('a caller’s request id %j is kept: %p', async (id, isKept) => {
+  ])('keeps the caller’s request id %j: %p', async (id, isKept) => {
     const { request } = throwing(new Error('any'))
     const response = await request('/ok', { headers: { 'x-request-id': id } })
     expect(response.headers.get('x-request-id') === id).toBe(isKept)

@@ -10,7 +10,7 @@ const MONEY =
  */
 const TITLE = /[\w)]\(\s*(?:'([^'\n]*)'|"([^"\n]*)"|`([^`]*)`),\s*(?:async\s*)?\(/g
 
-test('every endpoint of money is named by a test that asks it', async () => {
+test('every payment endpoint is named by a test that calls it', async () => {
   const titles: string[] = []
   for (const path of new Bun.Glob('**/*.test.ts').scanSync({ cwd: import.meta.dir })) {
     const text = await Bun.file(join(import.meta.dir, path)).text()

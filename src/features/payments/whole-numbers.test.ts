@@ -17,7 +17,7 @@ const EXCUSED: Readonly<Record<string, string>> = {
   'x402/gateway.ts': 'rates as they are shown in answers',
 }
 
-test('money is counted in integers everywhere', async () => {
+test('amounts of money are integers in all tables', async () => {
   const found: string[] = []
   const paths = [...new Bun.Glob('**/*.ts').scanSync(import.meta.dir)].filter(
     (path) => !path.endsWith('.test.ts') && !(path in EXCUSED),

@@ -33,11 +33,11 @@ const { request, listen } = testApp((app) => {
   app.get('/thing', (c) => c.json({ found: true }))
 })
 
-describe('the size of a body', () => {
+describe('body size', () => {
   test.each([
     [MEGABYTE, 200],
     [MEGABYTE + 1, 413],
-  ])('%i bytes with Content-Length → %i', async (sizeBytes, status) => {
+  ])('with %i bytes and Content-Length → %i', async (sizeBytes, status) => {
     const response = await request('/echo', {
       method: 'POST',
       body: 'x'.repeat(sizeBytes),
@@ -51,14 +51,14 @@ describe('the size of a body', () => {
     [MEGABYTE, 200],
     [MEGABYTE + 1, 413],
     [20 * MEGABYTE, 413],
-  ])('%i bytes in chunks, over a socket → %i', async (sizeBytes, status) => {
+  ])('with %i bytes in chunks over a socket → %i', async (sizeBytes, status) => {
     await using server = listen()
     const response = await fetch(new URL('/echo', server.url), { method: 'POST', body: inChunks(sizeBytes) })
     expect(response.status).toBe(status)
     expect(await response.json()).toEqual(status === 200 ? { length: sizeBytes } : TOO_LARGE)
   })
 
-  test('Content-Length next to chunks does not let them through', async () => {
+  test('is limited when chunks come with a Content-Length', async () => {
     await using server = listen()
     const answer = await exchange(server.port ?? 0, [
       'POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n',
@@ -67,14 +67,14 @@ describe('the size of a body', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 4(00|13) /)
   })
 
-  test('a route that says so takes 8 MB, and no more', async () => {
+  test('may be up to 8 MB when the route declares it', async () => {
     const send = (sizeBytes: number) =>
       request('/large', { method: 'POST', body: 'x'.repeat(sizeBytes), headers: lengthOf(sizeBytes) })
     expect((await send(8 * MEGABYTE)).status).toBe(200)
     expect((await send(8 * MEGABYTE + 1)).status).toBe(413)
   })
 
-  test('JSON of exactly 1 MB is read', async () => {
+  test('may be exactly 1 MB', async () => {
     const text = 'x'.repeat(MEGABYTE - 2)
     const response = await request('/json', post(text))
     expect(response.status).toBe(200)
@@ -82,13 +82,13 @@ describe('the size of a body', () => {
   })
 })
 
-describe('a body that does not come', () => {
+describe('incomplete bodies', () => {
   const half = 'POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: '
 
   test.each([
     ['small', 100],
     ['large', 500_000],
-  ])('%s, byte by byte: 408 when its time is up, and the connection ends', async (_size, length) => {
+  ])('%s, byte by byte: 408 after the time limit, and the connection is closed', async (_size, length) => {
     const slow = testApp(echo, { bodies: { timeoutMs: 300 } })
     await using server = slow.listen()
     using connection = await openRaw(server.url.href)
@@ -124,7 +124,7 @@ describe('a body that does not come', () => {
     expect(app.lines.filter(({ level }) => Number(level) >= 40)).toEqual([])
   })
 
-  test('beyond the memory for bodies: 503 with Retry-After, while small ones still come through', async () => {
+  test('503 with Retry-After when bodies exceed their memory, while small ones succeed', async () => {
     const full = testApp(echo, { bodies: { strangerBytes: 200_000 } })
     await using server = full.listen()
     using holding = await openRaw(server.url.href)
@@ -142,7 +142,7 @@ describe('a body that does not come', () => {
     expect(again.status).toBe(200)
   })
 
-  test('a body that no handler reads is discarded, and the server does not wait for it', async () => {
+  test('are discarded when no handler reads them, without delaying the server', async () => {
     const kept: unknown[] = []
     let pulls = 0
     const body = new ReadableStream({ pull: () => void pulls++ }, { highWaterMark: 0 })
@@ -164,18 +164,18 @@ describe('a body that does not come', () => {
 })
 
 describe('JSON', () => {
-  test('nested 64 deep is read, 65 deep is refused', async () => {
+  test('is read when nested 64 deep, and refused at 65', async () => {
     expect(await statusOf(nested(64))).toBe(200)
     expect(await statusOf(nested(65))).toBe(400)
     expect(await statusOf(nested(100_000))).toBe(400)
     expect(await statusOf(`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`)).toBe(400)
   })
 
-  test('brackets in strings are no nesting', async () => {
+  test('may have brackets in strings', async () => {
     expect(await statusOf(JSON.stringify({ a: '['.repeat(1000), '"{{{\\': '\\"[['.repeat(100) }))).toBe(200)
   })
 
-  test('of 20,000 values is read, of more refused before anything is made of it; commas in strings are none', async () => {
+  test('is read with 20,000 values, and refused before parsing with more; commas in strings do not count', async () => {
     expect(await statusOf(`[${'1,'.repeat(19_998)}1]`)).toBe(200)
     for (const many of [`[${'1,'.repeat(20_000)}1]`, `[${'{},'.repeat(300_000)}{}]`, manyNames(60_000)]) {
       const response = await request('/json', { ...post(null), body: many })
@@ -189,13 +189,13 @@ describe('JSON', () => {
     ['an overlong slash', [0x22, 0xc0, 0xaf, 0x22]],
     ['a surrogate', [0x22, 0xed, 0xa0, 0x80, 0x22]],
     ['a sequence that is cut off', [0x22, 0xf0, 0x9f, 0x98]],
-  ])('that is not UTF-8 is refused: %s', async (_name, bytes) => {
+  ])('is refused when it is not UTF-8: %s', async (_name, bytes) => {
     const response = await request('/json', { ...post(null), body: new Uint8Array(bytes) })
     expect(response.status).toBe(400)
     expect(await response.json()).toEqual({ error: 'Request body is not valid UTF-8' })
   })
 
-  test('arrives as it was sent, whatever it is', async () => {
+  test('is returned unchanged for any value', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ maxDepth: 8, stringUnit: 'binary' }), async (value) => {
         const response = await request('/json', post(value))
@@ -204,7 +204,7 @@ describe('JSON', () => {
     )
   })
 
-  test('of a GET or DELETE may be named without being sent', async () => {
+  test('of a GET or DELETE may be empty when a content type is sent', async () => {
     for (const method of ['GET', 'DELETE']) {
       const response = await request('/thing', { method, headers: { 'content-type': 'application/json' } })
       expect(response.status).toBe(200)
@@ -221,7 +221,7 @@ describe('JSON', () => {
 })
 
 describe('validate', () => {
-  test('strips fields that the schema does not declare', async () => {
+  test('drops fields that the schema does not declare', async () => {
     const response = await request('/checked', post({ name: 'Ada', isAdmin: true }))
     expect(await response.json()).toEqual({ name: 'Ada' })
   })
@@ -231,7 +231,7 @@ describe('validate', () => {
     'application/json; charset=utf-8',
     'APPLICATION/JSON',
     'application/merge-patch+json',
-  ])('takes %s', async (type) => {
+  ])('accepts %s', async (type) => {
     expect((await request('/checked', post({ name: 'Ada' }, { 'content-type': type }))).status).toBe(200)
   })
 
@@ -241,7 +241,7 @@ describe('validate', () => {
     'application/jsonp',
     'text/json',
     'multipart/form-data; boundary=x',
-  ])('refuses %s → 400', async (type) => {
+  ])('returns 400 for %s', async (type) => {
     const response = await request('/checked', post({ name: 'Ada' }, { 'content-type': type }))
     expect(response.status).toBe(400)
     expect(await response.json()).toEqual({ error: 'Content-Type must be application/json' })
@@ -268,12 +268,12 @@ describe('validate', () => {
     },
   )
 
-  test('reports the first issue in the schema’s words', async () => {
+  test('reports the first issue with the schema’s message', async () => {
     expect(await (await request('/checked', post({}))).json()).toEqual({ error: 'Name is required' })
     expect(await (await request('/checked?page=two')).json()).toEqual({ error: 'page must be a number' })
   })
 
-  test('checks a query as well', async () => {
+  test('validates a query', async () => {
     expect(await (await request('/checked?page=2&other=1')).json()).toEqual({ page: 2 })
   })
 })

@@ -19,7 +19,7 @@ function take(bodies: ReturnType<typeof createBodies>, holder: Holder, bytes: nu
   }
 }
 
-test('one user has their share, whatever others take, and gets it back with the end of a body', () => {
+test('a user has a share whatever others use, and gets it back when a body ends', () => {
   const bodies = createBodies(LIMITS)
   const first = take(bodies, user('ada'), 30)
   expect(take(bodies, user('ada'), 21).isAdmitted).toBe(false)
@@ -30,7 +30,7 @@ test('one user has their share, whatever others take, and gets it back with the 
   expect(take(bodies, user('cy'), 30).isAdmitted).toBe(true)
 })
 
-test('strangers share a part, so that they never use the share of users', () => {
+test('strangers share a part, and never use the share of users', () => {
   const bodies = createBodies(LIMITS)
   expect(take(bodies, stranger('203.0.113.1'), 21).isAdmitted).toBe(false)
   expect(take(bodies, stranger('203.0.113.1'), 20).isAdmitted).toBe(true)
@@ -39,7 +39,7 @@ test('strangers share a part, so that they never use the share of users', () => 
   expect(take(bodies, user('203.0.113.1'), 50).isAdmitted).toBe(true)
 })
 
-test('a rejected body is not counted, and closing twice releases it once', () => {
+test('a rejected body is not counted, and closing it twice releases it once', () => {
   const bodies = createBodies(LIMITS)
   const refused = take(bodies, user('ada'), 51)
   refused.close()

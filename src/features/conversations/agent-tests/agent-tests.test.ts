@@ -60,7 +60,7 @@ test(
 )
 
 test(
-  'POST /api/agents/:id/injection-tests: reports what an obedient model would have done, and does nothing of it',
+  'POST /api/agents/:id/injection-tests: 202, and the test reports what an obedient model attempted, without executing it',
   async () => {
     await using it = await open()
     const workspace = join(it.running.folder, 'workspace')
@@ -94,7 +94,7 @@ test(
 )
 
 test(
-  'POST /api/agents/:id/injection-tests: cases whose source the agent cannot read are skipped; a test without answers fails',
+  'POST /api/agents/:id/injection-tests: 202, and cases are skipped when the agent cannot read their source; the test fails without answers',
   async () => {
     await using it = await open()
     await it.asOwner(`/api/agents/${it.agent.id}/tools`, 'PUT', { profile: 'minimal' })
@@ -109,7 +109,7 @@ test(
 )
 
 test(
-  '/api/agents/:id/injection-tests, /api/agents/:id/injection-tests/:testId: 404 for a stranger, 409 while one runs and for a stopped agent',
+  '/api/agents/:id/injection-tests, /api/agents/:id/injection-tests/:testId: 404 for a stranger, 409 during a test and when the agent is stopped',
   async () => {
     await using it = await open()
     const { id } = await it.start()

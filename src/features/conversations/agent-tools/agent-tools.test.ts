@@ -24,7 +24,7 @@ async function openTestInstallation() {
   }
 }
 
-test('GET /v1/tools: the plan’s profile until the owner chooses another', async () => {
+test('GET /v1/tools: 200 with the plan’s profile until the owner selects another', async () => {
   const { settings, seen, change, add, user } = await openTestInstallation()
   expect((await settings()).tools).toContain('delete_file')
   const solo = await add(user.id, 'Solo', 'solo')
@@ -38,7 +38,7 @@ test('GET /v1/tools: the plan’s profile until the owner chooses another', asyn
   expect(await seen()).toMatchObject({ profile: 'coding', isChosen: false })
 })
 
-test('PUT /api/agents/:id/tools: a switch enables or disables a tool against the profile, null removes it', async () => {
+test('PUT /api/agents/:id/tools: 200 enables or disables a tool against the profile, null restores the profile', async () => {
   const { settings, change, seen } = await openTestInstallation()
   await change({ profile: 'minimal', switches: { list_files: true, forget: false } })
   expect((await settings()).tools).toEqual(['remember', 'recall', 'search_memory', 'use_skill', 'list_files'])
@@ -54,7 +54,7 @@ test('PUT /api/agents/:id/tools: a switch enables or disables a tool against the
   })
 })
 
-test('PUT /api/agents/:id/tools: limits of a turn; omitted ones stay unchanged, null restores the default', async () => {
+test('PUT /api/agents/:id/tools: 200 with limits of a turn; omitted ones stay unchanged, null restores the default', async () => {
   const { settings, change } = await openTestInstallation()
   expect((await settings()).limits).toEqual({ modelTurns: 16, toolCalls: 40, maxUsd: null })
   await change({ limits: { modelTurns: 3, maxUsd: 0.25 } })
@@ -64,7 +64,7 @@ test('PUT /api/agents/:id/tools: limits of a turn; omitted ones stay unchanged, 
   expect((await settings()).limits).toEqual({ modelTurns: 16, toolCalls: 5, maxUsd: null })
 })
 
-test('PUT /api/agents/:id/tools: open approvals of a disabled tool are denied; POST /v1/approvals: 403 TOOL_OFF', async () => {
+test('PUT /api/agents/:id/tools: 200 denies open approvals of a disabled tool; POST /v1/approvals: 403 TOOL_OFF', async () => {
   const { asAgent, asOwner, change } = await openTestInstallation()
   const question = (tool: string, path: string) => ({ tool, arguments: JSON.stringify({ path }) })
   const ask = async (tool: string, path: string) =>
@@ -92,7 +92,7 @@ test('PUT /api/agents/:id/tools: open approvals of a disabled tool are denied; P
   expect([await status(other), await status(ofServer)]).toEqual(['waiting', 'denied'])
 })
 
-test('POST /v1/turn-limits: notifies the owner once an hour for each agent; 400 for an unknown reason, 401 without its token', async () => {
+test('POST /v1/turn-limits: 200 notifies the owner once an hour per agent; 400 when the reason is unknown, 401 without a token', async () => {
   const { asAgent, asOwner, agent, clock, add, user } = await openTestInstallation()
   const listNotices = async () => {
     const { notices } = await read(NoticeList, asOwner('/api/notices'))

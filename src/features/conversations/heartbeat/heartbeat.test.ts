@@ -163,7 +163,7 @@ test('the heartbeat job sends one message to every running agent of the owner, a
   })
 })
 
-test('heartbeat job: asks a single chosen agent, and is deleted with it', async () => {
+test('the heartbeat job sends a message only to a selected agent, and the heartbeat is deleted with it', async () => {
   const { set, get, check, addAgent, platform, clock, runs } = await openTestInstallation()
   const [chosen, other] = [startHeldAgentDouble(), startHeldAgentDouble()]
   const { id: agentId } = await addAgent(chosen.port)
@@ -181,7 +181,7 @@ test('heartbeat job: asks a single chosen agent, and is deleted with it', async 
   expect((await get()).heartbeat.enabled).toBe(false)
 })
 
-test('heartbeat job: sends one heartbeat for missed ones; skips a busy agent; continues when the clock is set back', async () => {
+test('the heartbeat job sends one message for missed ones, skips a busy agent, and continues when the clock is set back', async () => {
   const { set, get, check, addAgent, platform, clock, runs } = await openTestInstallation()
   const agent = startHeldAgentDouble()
   await addAgent(agent.port)
@@ -205,7 +205,7 @@ test('heartbeat job: sends one heartbeat for missed ones; skips a busy agent; co
   expect((await get()).heartbeat).toMatchObject({ lastHeartbeat, nextHeartbeat })
 })
 
-test('heartbeat job: without a running agent nothing is sent or recorded', async () => {
+test('the heartbeat job sends and records nothing when no agent runs', async () => {
   const { set, get, check, addAgent, clock, runs } = await openTestInstallation()
   await addAgent(1, { status: 'stopped' })
   await set({ frequency: '1h', enabled: true })
@@ -215,7 +215,7 @@ test('heartbeat job: without a running agent nothing is sent or recorded', async
   expect((await get()).heartbeat).toMatchObject({ lastHeartbeat: null, nextHeartbeat: '2026-11-20T14:00:00.000Z' })
 })
 
-test('heartbeat job: skips disabled accounts and disabled heartbeats', async () => {
+test('the heartbeat job skips disabled accounts and disabled heartbeats', async () => {
   const { set, check, addAgent, platform, clock, runs, ada } = await openTestInstallation()
   await addAgent(1)
   await set({ frequency: '1h', enabled: true })

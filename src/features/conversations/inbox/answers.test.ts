@@ -80,7 +80,7 @@ const sentMails = ({ server }: { server: { received: unknown[] } }, count: numbe
 const header = (raw: string, name: string) =>
   new RegExp(`^${name}: (.*(?:\\r\\n[ \\t].*)*)`, 'im').exec(raw)?.[1]?.replace(/\r\n\s+/g, ' ')
 
-test('POST /api/webhooks/email: an agent with mail replies in the thread, marked as an automatic reply; bounces go to the operator', async () => {
+test('POST /api/webhooks/email: 200 and an agent with mail replies in the thread, marked as automatic; bounces go to the operator', async () => {
   await using installation = await open()
   expect((await installation.turn(true)).status).toBe(200)
   const headers = { 'Message-ID': '<two@example.com>', References: '<one@example.com> <answer@agents.example>' }
@@ -103,7 +103,7 @@ test('POST /api/webhooks/email: an agent with mail replies in the thread, marked
   expect(installation.agent.questions[0]?.message).toContain('What you say now is sent to its sender')
 })
 
-test('POST /api/webhooks/email: mails of one thread are one conversation, another thread is another', async () => {
+test('POST /api/webhooks/email: 200 and mails of one thread are one conversation, another thread is another', async () => {
   await using installation = await open()
   await installation.turn(true)
   await installation.receive({ headers: { 'Message-ID': '<one@example.com>' } })
@@ -130,7 +130,7 @@ test.each([
   'mx; dmarc = fail (p=none); dkim=pass',
   'mx; dmarc=pass; dmarc=none',
 ])(
-  'POST /api/webhooks/email: a sender with the owner’s address and %j reaches no agent and gets no code',
+  'POST /api/webhooks/email: with the owner’s address and %j, the mail is rejected and its sender gets no code',
   async (authentication) => {
     await using installation = await open()
     await installation.turn(true)
@@ -143,7 +143,7 @@ test.each([
   },
 )
 
-test('POST /api/webhooks/email with EMAIL_AUTHSERV_ID: only results of that mail service count', async () => {
+test('POST /api/webhooks/email: the mail is rejected when another service than EMAIL_AUTHSERV_ID verified it', async () => {
   await using installation = await open(undefined, { EMAIL_AUTHSERV_ID: 'MX.example.org' })
   await installation.turn(true)
   const receive = (value: string) => installation.receive({ headers: { 'Authentication-Results': value } })
@@ -158,7 +158,7 @@ test.each([
   [['mx.example.org; dmarc=fail', 'mx.example.org; dmarc=pass'], 'mx.example.org; dmarc=fail'],
   [['mx.forged.example; dmarc=pass'], 'mx.example.org; dmarc=none'],
   [[], 'mx.example.org; dmarc=none'],
-])('findAuthentication: of the headers %j the result is %s', (values, expected) => {
+])('findAuthentication, when the headers are %j, returns %s', (values, expected) => {
   const headers = values.map((value) => ['Authentication-Results', value] as const)
   expect(findAuthentication(headers, 'mx.example.org')).toBe(expected)
   expect(findAuthentication(headers, undefined)).toBe(values[0] ?? null)
@@ -187,7 +187,7 @@ test.each(AUTOMATIC)(
   },
 )
 
-test('POST /api/webhooks/email: a loop of two programs ends after five answers in a thread; mail from itself is rejected', async () => {
+test('POST /api/webhooks/email: two programs get at most five answers in a thread; an agent’s own mail is rejected', async () => {
   await using installation = await open()
   await installation.turn(true)
   const headers = { References: '<one@example.com>' }
@@ -203,7 +203,7 @@ test('POST /api/webhooks/email: a loop of two programs ends after five answers i
   expect(await installation.receive({ from: installation.address })).toBe('rejected')
 })
 
-test('POST /api/agents/:id/channels/:name/pairings/:code: a verified stranger gets a code once, and is delivered after approval', async () => {
+test('POST /api/agents/:id/channels/:name/pairings/:code: 200 delivers the mail of a verified stranger, who got a code once', async () => {
   await using installation = await open()
   const vouched = {
     from: `Bob <${BOB}>`,
@@ -245,7 +245,7 @@ test('POST /api/agents/:id/channels/:name/pairings/:code: a verified stranger ge
   expect((await installation.channel())?.people).toHaveLength(1)
 })
 
-test('POST /api/agents/:id/channels/:name/pairings/:code: a denied stranger gets no other code within the hour; 404 for a wrong code', async () => {
+test('POST /api/agents/:id/channels/:name/pairings/:code: 404 when the code is wrong; a denied stranger gets no code within the hour', async () => {
   await using installation = await open()
   await installation.turn(true)
   const vouched = { from: BOB, headers: { 'Authentication-Results': 'mx; dmarc=pass' } }
@@ -262,7 +262,7 @@ test('POST /api/agents/:id/channels/:name/pairings/:code: a denied stranger gets
   expect(await installation.receive(vouched)).toBe('pairing')
 })
 
-test('POST /api/webhooks/email: attachments are stored in the workspace and named in the message; unsupported ones are named as lost', async () => {
+test('POST /api/webhooks/email: 200 stores attachments in the workspace, and names them and unsupported ones in the message', async () => {
   await using installation = await open()
   await installation.turn(true)
   const file = (filename: string, bytes: Buffer) => ({
@@ -290,7 +290,7 @@ test('POST /api/webhooks/email: attachments are stored in the workspace and name
   expect(asked).toContain('[Attached file x.bin, which was not kept:')
 })
 
-test('an agent that stopped during an answer is not asked again, and the sender gets a notice', async () => {
+test('an agent gets no second request when it stopped during an answer, and the sender gets a notice', async () => {
   const interrupted = () =>
     Response.json({ error: { message: 'Interrupted', type: 'conflict', code: 'TURN_INTERRUPTED' } }, { status: 409 })
   await using installation = await open(interrupted)
@@ -303,7 +303,7 @@ test('an agent that stopped during an answer is not asked again, and the sender 
   ])
 })
 
-test('PUT /api/agents/:id/channels/mail: 503 NOT_CONFIGURED names what is missing, 400 for an invalid body, 404 for others; GET shows the state', async () => {
+test('PUT /api/agents/:id/channels/mail: 503 NOT_CONFIGURED with the missing settings, 400 when the body is invalid, 404 for a stranger', async () => {
   const installation = await agentOwner({ environment: { WEBHOOK_EMAIL_SECRET: SECRET } })
   const path = `/api/agents/${installation.agent.id}/channels/mail`
   const refused = await installation.asOwner(path, 'PUT', { isOn: true })
@@ -323,7 +323,7 @@ test('PUT /api/agents/:id/channels/mail: 503 NOT_CONFIGURED names what is missin
   }
 })
 
-test('an agent with mail disabled gets mail of allowed senders and answers none', async () => {
+test('an agent with mail disabled receives mail of allowed senders and answers none', async () => {
   await using installation = await open()
   await installation.turn(true)
   await installation.turn(false)

@@ -22,7 +22,7 @@ async function openLeash() {
   }
 }
 
-test('GET /api/agents/:id/leash: 200, and what it may never do is missing from the tools of its turns', async () => {
+test('GET /api/agents/:id/leash: 200 with forbidden actions, which are missing from the tools of a turn', async () => {
   const { show, change, asAgent, agent } = await openLeash()
   await change('/tools', { switches: { web_search: false, delete_file: true, schedule: false } })
   const leash = await show()
@@ -36,7 +36,7 @@ test('GET /api/agents/:id/leash: 200, and what it may never do is missing from t
   }
 })
 
-test('GET /api/agents/:id/leash: tools that ask before every use say so, and a use without an approval is refused', async () => {
+test('GET /api/agents/:id/leash: 200 with tools that ask before each use, which are refused without an approval', async () => {
   const { claim, change, asAgent } = await openLeash()
   await change('/tools', { switches: { http_request: true }, httpHosts: ['api.example.com'] })
   expect(await claim('delete_file')).toMatchObject({ area: 'change', mode: 'ask' })
@@ -52,7 +52,7 @@ test('GET /api/agents/:id/leash: tools that ask before every use say so, and a u
   expect((await request('GET', 'https://other.example.com/')).status).toBe(403)
 })
 
-test('GET /api/agents/:id/leash: limits, messengers and MCP servers are those of the settings', async () => {
+test('GET /api/agents/:id/leash: 200 with the limits, messengers and MCP servers of the settings', async () => {
   const { claim, change, asOwner, path } = await openLeash()
   expect(await claim('limit:messages')).toMatchObject({ mode: 'free', text: 'No limit of messages a day' })
   await change('/limits', { messages: { limit: 7, action: 'ask' }, usd: { limit: 2, action: 'stop' } })
@@ -67,7 +67,7 @@ test('GET /api/agents/:id/leash: limits, messengers and MCP servers are those of
   })
 })
 
-test('GET /api/agents/:id/leash: an OpenClaw agent is incomplete, and its unenforced limits say so', async () => {
+test('GET /api/agents/:id/leash: 200 marked incomplete when the agent is OpenClaw, and with unenforced limits marked', async () => {
   const { platform, agent, show } = await openLeash()
   await write(platform.db, (tx) => tx.update(agents).set({ kind: 'openclaw' }).where(eq(agents.id, agent.id)).run())
   const { complete, claims, limits } = await show()

@@ -45,7 +45,7 @@ async function open(
 }
 const PARIS = { city: 'Paris' }
 
-test('GET /api/agents/:id/mcp-servers/:serverId/tools: the server gets its bearer, which is sealed; only names of headers are shown', async () => {
+test('GET /api/agents/:id/mcp-servers/:serverId/tools: 200 with the stored bearer, which is encrypted; only names of headers are returned', async () => {
   await using server = startMcpServer()
   const { add, path, asOwner, answerOf, platform } = await open()
   const added = await add({ url: server.url, bearer: 'very-secret', headers: { 'X-Team': 'also-secret' } })
@@ -61,7 +61,7 @@ test('GET /api/agents/:id/mcp-servers/:serverId/tools: the server gets its beare
   expect(new Set(server.shown)).toEqual(new Set(['Bearer very-secret']))
 })
 
-test('GET /api/agents/:id/mcp-servers/:serverId/tools: waits for a slow server, longer than the idle timeout', async () => {
+test('GET /api/agents/:id/mcp-servers/:serverId/tools: 200 when the server takes longer than the idle timeout', async () => {
   await using server = startMcpServer()
   const { add, path, app, cookie } = await open()
   const { body } = await add({ url: server.url })
@@ -72,7 +72,7 @@ test('GET /api/agents/:id/mcp-servers/:serverId/tools: waits for a slow server, 
   expect([response.status, kept]).toEqual([200, [0]])
 })
 
-test('PATCH /api/agents/:id/mcp-servers/:serverId: another origin does not get the headers of the first', async () => {
+test('PATCH /api/agents/:id/mcp-servers/:serverId: 200 removes the headers when the origin changes', async () => {
   await using server = startMcpServer()
   const { add, path, asOwner, answerOf } = await open()
   const { body } = await add({ url: 'https://first.example/mcp', bearer: 'very-secret' })
@@ -82,7 +82,7 @@ test('PATCH /api/agents/:id/mcp-servers/:serverId: another origin does not get t
   expect(new Set(server.shown)).toEqual(new Set([null]))
 })
 
-test('POST /api/agents/:id/mcp-servers/:serverId/try: the owner calls a tool; an agent calls a trusted one at once and others with an approval of exactly that call, once', async () => {
+test('POST /v1/mcp/call: 200 at once when the tool is trusted, else once per approval of exactly that call; the owner can try any tool', async () => {
   await using server = startMcpServer()
   const { add, path, asOwner, answerOf, tools, call, approve } = await open()
   const { body } = await add({ url: server.url, trustedTools: ['forecast'] })
@@ -104,7 +104,7 @@ test('POST /api/agents/:id/mcp-servers/:serverId/try: the owner calls a tool; an
   expect(server.calls.filter(({ tool }) => tool === 'erase')).toEqual([{ tool: 'erase', input: PARIS }])
 })
 
-test('POST /v1/mcp/call: 200 without approval for a tool that its server marks read-only, 403 once the owner has trusted none', async () => {
+test('POST /v1/mcp/call: 200 without approval when the server marks the tool read-only, 403 when the owner trusts none', async () => {
   await using server = startMcpServer()
   const { add, path, asOwner, tools, call } = await open()
   const { body } = await add({ url: server.url })
@@ -126,7 +126,7 @@ test('POST /v1/mcp/call: 200 without approval for a tool that its server marks r
   expect(await call('forecast', PARIS)).toMatchObject({ status: 403, body: { code: 'NOT_APPROVED' } })
 })
 
-test('POST /v1/mcp/call: with a duplicate key the server gets the arguments that were shown', async () => {
+test('POST /v1/mcp/call: 200 with the arguments that were shown when a key is repeated', async () => {
   await using server = startMcpServer()
   const { add, asAgent, asOwner } = await open()
   await add({ url: server.url })
@@ -141,7 +141,7 @@ test('POST /v1/mcp/call: with a duplicate key the server gets the arguments that
   expect(server.calls).toMatchObject([{ tool: 'erase', input: { city: 'Rome' } }])
 })
 
-test('GET /v1/mcp/tools: without filtered tools and disabled servers', async () => {
+test('GET /v1/mcp/tools: 200 without filtered tools and disabled servers', async () => {
   await using server = startMcpServer()
   const { add, path, asOwner, tools, call } = await open()
   const { body } = await add({ url: server.url, allowedTools: ['forecast'], trustedTools: ['forecast', 'erase'] })
@@ -153,7 +153,7 @@ test('GET /v1/mcp/tools: without filtered tools and disabled servers', async () 
   expect(server.calls).toEqual([])
 })
 
-test('PATCH and DELETE /api/agents/:id/mcp-servers/:serverId: pending approvals of removed tools are denied', async () => {
+test('PATCH and DELETE /api/agents/:id/mcp-servers/:serverId: 200 denies pending approvals of removed tools', async () => {
   const { add, path, asOwner, asAgent, answerOf } = await open()
   const { id } = (await add({ url: 'http://127.0.0.1:1' })).body.server
   const ask = async (tool: string) =>
@@ -171,7 +171,7 @@ test('PATCH and DELETE /api/agents/:id/mcp-servers/:serverId: pending approvals 
   expect(await statuses()).toEqual(['denied', 'denied', 'waiting', 'denied'])
 })
 
-test('GET /v1/mcp/tools: a hanging, invalid or missing server does not affect the others', async () => {
+test('GET /v1/mcp/tools: 200 with the other servers when one hangs, is invalid or is missing', async () => {
   await using good = startMcpServer()
   const liar = Bun.serve({
     hostname: '127.0.0.1',
@@ -197,7 +197,7 @@ test('GET /v1/mcp/tools: a hanging, invalid or missing server does not affect th
   }
 })
 
-test('POST /api/agents/:id/mcp-servers/:serverId/try: private addresses are refused unless the operator allows them', async () => {
+test('GET /api/agents/:id/mcp-servers/:serverId/tools: 502 when the address is private, unless the operator allows it', async () => {
   await using server = startMcpServer()
   const { add, path, asOwner, answerOf } = await open({ SUMMARIZER_ALLOW_PRIVATE: 'false' })
   const { body } = await add({ url: server.url })
@@ -205,7 +205,7 @@ test('POST /api/agents/:id/mcp-servers/:serverId/try: private addresses are refu
   expect(server.shown).toEqual([])
 })
 
-test('POST /api/agents/:id/mcp-servers/:serverId/try: a redirect to another host is not followed', async () => {
+test('GET /api/agents/:id/mcp-servers/:serverId/tools: 502 when the server redirects to another host', async () => {
   await using server = startMcpServer()
   const away = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => Response.redirect(server.url, 307) })
   try {
@@ -218,7 +218,7 @@ test('POST /api/agents/:id/mcp-servers/:serverId/try: a redirect to another host
   }
 })
 
-test('POST /api/agents/:id/mcp-servers: 400 for an invalid server, 409 for a used name, 429 at ten', async () => {
+test('POST /api/agents/:id/mcp-servers: 400 when the server is invalid, 409 when the name is used, 429 at ten', async () => {
   const { add } = await open()
   const url = 'https://mcp.example/'
   for (const bad of [{}, { url: 'file:///x' }, { url, name: 'A B' }, { url, headers: { 'a b': 'x' } }])
@@ -229,7 +229,7 @@ test('POST /api/agents/:id/mcp-servers: 400 for an invalid server, 409 for a use
   expect((await add({ url, name: 'eleventh' })).status).toBe(429)
 })
 
-test('/api/agents/:id/mcp-servers: 404 for another owner, and for a removed server', async () => {
+test('/api/agents/:id/mcp-servers: 404 for another owner and when the server was removed', async () => {
   const { add, path, asStranger, asOwner, strangersAgent, answerOf } = await open()
   const { body } = await add({ url: 'https://mcp.example/' })
   const one = `${path}/${body.server.id}`
@@ -247,7 +247,7 @@ test('/api/agents/:id/mcp-servers: 404 for another owner, and for a removed serv
   expect((await asOwner(one, 'DELETE')).status).toBe(404)
 })
 
-test('POST /api/agents/:id/mcp-servers: 400 for a command without confinement, and for fields of a url', async () => {
+test('POST /api/agents/:id/mcp-servers: 400 for a command without confinement, and with fields of a URL', async () => {
   const { add, path, asOwner, answerOf, platform } = await open()
   const runIn = (runtime: 'process' | 'docker') => write(platform.db, (tx) => tx.update(agents).set({ runtime }).run())
   await runIn('process')
@@ -272,7 +272,7 @@ test('POST /api/agents/:id/mcp-servers: 400 for a command without confinement, a
   expect(JSON.stringify(platform.db.select().from(agentMcpServers).all())).not.toContain('very-secret')
 })
 
-test('DELETE and PATCH /api/agents/:id/mcp-servers/:serverId: replacing a program rotates the agent’s token', async () => {
+test('DELETE and PATCH /api/agents/:id/mcp-servers/:serverId: 200 rotates the agent’s token when a program is replaced', async () => {
   const { add, path, asOwner, asAgent, answerOf, platform, agent, user } = await open()
   await write(platform.db, (tx) => tx.update(agents).set({ runtime: 'docker' }).run())
   const rotations = () =>
@@ -301,7 +301,7 @@ test('DELETE and PATCH /api/agents/:id/mcp-servers/:serverId: replacing a progra
   expect(platform.db.select().from(deploymentHistory).all()).toMatchObject([isDeploy])
 })
 
-test('DELETE and PATCH /api/agents/:id/mcp-servers/:serverId: 500 without changes while the container engine does not answer', async () => {
+test('DELETE and PATCH /api/agents/:id/mcp-servers/:serverId: 500 without changes when the container engine does not respond', async () => {
   const { add, path, asOwner, answerOf, platform } = await open({}, createNoRuntime('docker', 'No engine answers'))
   await write(platform.db, (tx) => tx.update(agents).set({ runtime: 'docker' }).run())
   const { body } = await add({ command: 'npx' })

@@ -66,7 +66,7 @@ test('GET /api/mcp/directory: 200 with HTTPS addresses for a signed-in user, 401
   expect((await asOwner('/api/mcp/directory', 'GET', undefined, {})).status).toBe(401)
 })
 
-test('GET /api/mcp/callback: connects the agent with a registered client, PKCE, resource and sealed tokens; disconnecting revokes', async () => {
+test('GET /api/mcp/callback: 302 connects the agent with a registered client, PKCE, resource and encrypted tokens; disconnecting revokes them', async () => {
   await using it = await open()
   const refused = await it.answerOf(it.asOwner(`${it.one}/tools`))
   expect([refused.status, refused.body.code]).toEqual([502, 'MCP_AUTHORIZATION_REQUIRED'])
@@ -113,7 +113,7 @@ test('GET /api/mcp/callback: connects the agent with a registered client, PKCE, 
   expect((await it.call()).status).toBe(502)
 })
 
-test('POST /v1/mcp/call: an expired token is renewed once for concurrent calls, with rotation, before it is used', async () => {
+test('POST /v1/mcp/call: 200 after an expired token was renewed once for concurrent calls', async () => {
   await using it = await open({ tokenSeconds: 120 })
   await it.connect()
   const first = it.secrets()
@@ -130,7 +130,7 @@ test('POST /v1/mcp/call: an expired token is renewed once for concurrent calls, 
   expect(it.mcp.grants.length).toBe(3)
 })
 
-test('POST /v1/mcp/call: 502 with the page of the owner after the grant was revoked, one notice, and a new connection works', async () => {
+test('POST /v1/mcp/call: 502 with the owner’s page and one notice when the grant was revoked, 200 after a new connection', async () => {
   await using it = await open()
   await it.connect()
   expect((await it.call()).status).toBe(200)
@@ -153,7 +153,7 @@ test('POST /v1/mcp/call: 502 with the page of the owner after the grant was revo
   expect(it.mcp.requests.filter((path) => path === 'POST /reg').length).toBe(1)
 })
 
-test('POST /v1/mcp/call: a wider scope that the server wants is asked for at the next connection', async () => {
+test('POST /v1/mcp/call: 502 when the server requires a wider scope, which the next connection requests', async () => {
   await using it = await open()
   await it.connect()
   await it.tools()
@@ -170,7 +170,7 @@ test('POST /v1/mcp/call: a wider scope that the server wants is asked for at the
   expect((await it.server()).authorization).toMatchObject({ status: 'connected', missingScopes: [] })
 })
 
-test('GET /api/mcp/callback: another user, another session and an expired attempt are refused, and use the state up', async () => {
+test('GET /api/mcp/callback: an error for another user or session or an expired attempt, which uses up the state', async () => {
   await using it = await open()
   const backFor = async () => it.mcp.visit((await it.start()).body.url)
   const session = await it.platform.sessions.create(it.user.id)
@@ -188,7 +188,7 @@ test('GET /api/mcp/callback: another user, another session and an expired attemp
   expect(it.platform.db.select().from(mcpAuthorizations).all()).toEqual([])
 })
 
-test('GET /api/mcp/callback: a wrong or missing issuer is refused before the code is used; a refusal is shown', async () => {
+test('GET /api/mcp/callback: an error before the code is used when the issuer is wrong or missing; a denial is shown', async () => {
   await using it = await open()
   for (const iss of ['https://attacker.example', null]) {
     const back = await it.mcp.visit((await it.start()).body.url)
@@ -204,7 +204,7 @@ test('GET /api/mcp/callback: a wrong or missing issuer is refused before the cod
   expect(it.platform.db.select().from(mcpAuthorizationAttempts).all()).toEqual([])
 })
 
-test('POST /api/agents/:id/mcp-servers/:serverId/authorization: 502 for metadata of another issuer or resource, and without PKCE', async () => {
+test('POST /api/agents/:id/mcp-servers/:serverId/authorization: 502 when metadata are of another issuer or resource or lack PKCE', async () => {
   await using it = await open()
   const code = async (set: (fault: MetadataFault) => void, fault: MetadataFault) => {
     set(fault)
@@ -240,7 +240,7 @@ test('POST /api/agents/:id/mcp-servers/:serverId/authorization: 502 for metadata
   expect((await it.start()).status).toBe(200)
 })
 
-test('/api/agents/:id/mcp-servers/:serverId/authorization: 404 for another owner, 400 for bad clients and commands, 401 with a key', async () => {
+test('/api/agents/:id/mcp-servers/:serverId/authorization: 404 for another owner, 400 for invalid clients and commands, 401 with a key', async () => {
   await using it = await open()
   const path = `${it.one}/authorization`
   expect((await it.asStranger(path, 'POST', {})).status).toBe(404)
@@ -251,7 +251,7 @@ test('/api/agents/:id/mcp-servers/:serverId/authorization: 404 for another owner
   expect((await it.asOwner(path, 'POST', {}, { authorization: 'Bearer sk_x' })).status).toBe(401)
 })
 
-test('PATCH and DELETE /api/agents/:id/mcp-servers/:serverId: another address does not get the tokens; removing revokes them', async () => {
+test('PATCH and DELETE /api/agents/:id/mcp-servers/:serverId: 200 removes the tokens when the address changes, and revokes them', async () => {
   await using it = await open()
   await it.connect()
   const token = String(it.secrets()?.accessToken)
@@ -268,7 +268,7 @@ test('PATCH and DELETE /api/agents/:id/mcp-servers/:serverId: another address do
   ).toEqual([])
 })
 
-test('GET /v1/mcp/tools: a tool whose description changed needs approval until the owner accepts it', async () => {
+test('GET /v1/mcp/tools: 200 with needsApproval when a description has changed, until the owner accepts it', async () => {
   await using it = await open()
   await it.connect()
   expect((await it.tools()).body.tools).toMatchObject([{ name: 'forecast', needsApproval: false }])

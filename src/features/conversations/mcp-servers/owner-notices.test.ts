@@ -6,7 +6,7 @@ import { until } from '../../../../tests/harness/until.ts'
 import { write } from '../../../db/write.ts'
 import { mcpAuthorizations } from './tables.ts'
 
-test('the agent writes to its owner once when an MCP server needs a new sign-in', async () => {
+test('the agent writes to its owner once when an MCP server requires a new sign-in', async () => {
   const telegram = startTelegramDouble()
   try {
     const bot = telegram.addBot('42:secret')

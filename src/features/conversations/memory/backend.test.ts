@@ -42,7 +42,7 @@ async function openTestInstallation(environment: Record<string, string> = {}) {
   }
 }
 
-test('/v1/memory and /api/memory: each shows at once what the other stored, changed and deleted', async () => {
+test('/v1/memory and /api/memory: each returns at once what the other stored, changed and deleted', async () => {
   const { remember, facts, seen, save, forget, ask, clock } = await openTestInstallation()
   const saved = clock.now().toISOString()
   expect(await (await remember('drinks', 'tea')).json()).toEqual({ key: 'drinks', saved })
@@ -66,7 +66,7 @@ test('/v1/memory and /api/memory: each shows at once what the other stored, chan
   expect(await seen()).toEqual({})
 })
 
-test('GET /v1/memory: the beginning of a long value, and all of it by its key', async () => {
+test('GET /v1/memory: 200 with the beginning of a long value, and all of it by its key; 404 when the key is missing', async () => {
   const { save, facts, ask } = await openTestInstallation()
   const long = `${'x'.repeat(499)}😀 and the rest`
   await save({ memory: { long, list: ['a'.repeat(600)] } })
@@ -79,7 +79,7 @@ test('GET /v1/memory: the beginning of a long value, and all of it by its key', 
   expect([missing.status, await missing.json()]).toEqual([404, { error: 'Memory key not found' }])
 })
 
-test('DELETE /v1/memory: 404 for an unknown key, 400 without one, everything only with all=true', async () => {
+test('DELETE /v1/memory: 200 for everything only with all=true, 404 when the key is unknown, 400 without one', async () => {
   const { remember, ask, rows } = await openTestInstallation()
   await remember('a', '1')
   await remember('b', '2')
@@ -100,14 +100,14 @@ test.each<[unknown, string]>([
   [{ key: 'k'.repeat(201), memory: 'x' }, 'key must be at most 200 characters'],
   [{ key: 'a', memory: 7 }, 'memory must be text'],
   [{ key: 'a', memory: 'x'.repeat(102_399) }, 'Memory value too large (max 100KB)'],
-])('POST /v1/memory: 400 for %j, and nothing is stored', async (body, error) => {
+])('POST /v1/memory: 400 when the body is %j, and nothing is stored', async (body, error) => {
   const { ask, rows } = await openTestInstallation()
   const response = await ask('/v1/memory', json('POST', body))
   expect([response.status, await response.json()]).toEqual([400, { error }])
   expect(rows()).toEqual([])
 })
 
-test('POST /v1/memory: at most 100 keys, also concurrently, and separate from the owner’s', async () => {
+test('POST /v1/memory: 200 for at most 100 keys, also when concurrent, besides those of the owner', async () => {
   const { remember, save, rows } = await openTestInstallation()
   for (let index = 0; index < 99; index++) await remember(`fact${index}`, 'x')
   const rivals = await Promise.all(Array.from({ length: 20 }, (_, index) => remember(`rival${index}`, 'x')))
@@ -121,7 +121,7 @@ test('POST /v1/memory: at most 100 keys, also concurrently, and separate from th
   expect(rows()).toHaveLength(150)
 })
 
-test('POST /v1/memory: two writers of one key leave the later value', async () => {
+test('POST /v1/memory: 200 stores the later value when two requests write one key', async () => {
   const { remember, save, seen } = await openTestInstallation()
   await Promise.all(
     Array.from({ length: 40 }, (_, index) =>
@@ -132,7 +132,7 @@ test('POST /v1/memory: two writers of one key leave the later value', async () =
   expect(await seen()).toEqual({ name: 'last' })
 })
 
-test('POST /v1/memory/import: stores new facts with their dates, and changes nothing the second time', async () => {
+test('POST /v1/memory/import: 200 stores new facts with their dates, and changes nothing the second time', async () => {
   const { ask, save, seen, rows, agent } = await openTestInstallation()
   await save({ key: 'fact-2', memory: 'mine' })
   const facts = [
@@ -151,7 +151,7 @@ test('POST /v1/memory/import: stores new facts with their dates, and changes not
   })
 })
 
-test('POST /v1/memory/import: stores more than the key limit, but only once', async () => {
+test('POST /v1/memory/import: 200 beyond the limit of keys once, 400 the second time', async () => {
   const { ask, remember, rows } = await openTestInstallation()
   for (let index = 0; index < 60; index++) await remember(`now${index}`, 'x')
   const send = (from: number) => {
@@ -189,14 +189,14 @@ test('/v1/memory: 401 without an agent’s token, which gives access to its own 
   expect(await facts()).toMatchObject([{ key: 'secret', text: 'mine' }])
 })
 
-test('/v1/memory: 403 while the owner’s account is disabled', async () => {
+test('/v1/memory: 403 when the owner’s account is disabled', async () => {
   const { ask, platform, user, clock } = await openTestInstallation()
   expect((await ask('/v1/memory')).status).toBe(200)
   await write(platform.db, (tx) => tx.update(users).set({ disabledAt: clock.now() }).where(eq(users.id, user.id)).run())
   expect((await ask('/v1/memory')).status).toBe(403)
 })
 
-test('/v1/memory: 429 over the rate limit of one agent, independent of other agents of the machine', async () => {
+test('/v1/memory: 429 when one agent exceeds its rate, not for other agents at its address', async () => {
   const { ask, add, user } = await openTestInstallation({ RATE_LIMIT_BACKEND: '2' })
   const other = await add(user.id)
   const statuses = []

@@ -39,7 +39,7 @@ const WORKSPACE = {
   'memory/empty.md': ' \n',
 }
 
-test('POST /api/memory/import: 200 with imported and skipped files; the model knows them in the next turn; a second import changes nothing', async () => {
+test('POST /api/memory/import: 200 with imported and skipped files, which are in the next turn; the second time nothing changes', async () => {
   await using ada = await open()
   const facts = ['USER.md', 'MEMORY.md', 'memory/2026-01-02.md', 'memory/2026-01-01.md']
   const skipped = [
@@ -62,7 +62,7 @@ test('POST /api/memory/import: 200 with imported and skipped files; the model kn
   expect(await ada.instructions()).toBe('Be kind and brief.')
 })
 
-test('POST /api/memory/import: existing instructions stay; what exceeds the limits is reported as skipped', async () => {
+test('POST /api/memory/import: 200 keeps existing instructions and reports as skipped what exceeds the limits', async () => {
   await using ada = await open()
   await ada.put('Speak Latin.')
   await ada.bring({ 'SOUL.md': 'Be kind.' })
@@ -83,7 +83,7 @@ test('POST /api/memory/import: existing instructions stay; what exceeds the limi
   expect(full.skipped).toEqual([{ path: day(0), reason: 'the memory of the agent is full' }])
 })
 
-test('POST /api/memory/import: while the agent does not run, facts are imported and the instructions are skipped', async () => {
+test('POST /api/memory/import: 200 imports facts and skips instructions when the agent does not run', async () => {
   await using ada = await open()
   await ada.change({ status: 'stopped' })
   expect(await ada.bring({ 'SOUL.md': 'Be kind.', 'USER.md': 'Ada' })).toMatchObject({

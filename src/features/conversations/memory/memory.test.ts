@@ -51,7 +51,7 @@ test('POST /api/memory: 200 stores one value, which GET /api/memory returns and 
   expect((await read(Memory, test.get())).memory).toEqual({ likes: null })
 })
 
-test('POST /api/memory: 200 stores several values; of equal keys of two agents the newest is shown', async () => {
+test('POST /api/memory: 200 stores several values; when two agents have a key, the newest value is shown', async () => {
   const test = await openTestInstallation()
   const { agentId } = test
   const other = await addAgent(test, test.user.id, 'Bo')
@@ -85,7 +85,7 @@ test.each<[object, string]>([
   [{ agentId: 'own', memory: { '': 1 } }, 'key must have 1 to 200 characters'],
   [{ agentId: 'own', key: 'a', memory: 'x'.repeat(102_399) }, 'Memory value too large (max 100KB)'],
   [{ agentId: 'own', memory: { small: 1, large: 'é'.repeat(60_000) } }, 'Memory value too large (max 100KB)'],
-])('POST /api/memory: 400 for %j, and nothing is stored', async (body, error) => {
+])('POST /api/memory: 400 when the body is %j, and nothing is stored', async (body, error) => {
   const test = await openTestInstallation()
   const named = 'agentId' in body && body.agentId === 'own' ? { ...body, agentId: test.agentId } : body
   const response = await test.save(named)
@@ -94,12 +94,12 @@ test.each<[object, string]>([
   expect(test.rows()).toEqual([])
 })
 
-test('POST /api/memory: a value of exactly 100 KB of JSON is stored', async () => {
+test('POST /api/memory: 200 when a value has exactly 100 KB of JSON', async () => {
   const test = await openTestInstallation()
   expect((await test.save({ agentId: test.agentId, key: 'a', memory: 'x'.repeat(102_398) })).status).toBe(200)
 })
 
-test('POST /api/memory: 400 for the 51st key of an agent, also concurrently; known keys can change', async () => {
+test('POST /api/memory: 400 when an agent has 50 keys, also when concurrent; known keys can change', async () => {
   const test = await openTestInstallation()
   const { agentId } = test
   const keys = Object.fromEntries(Array.from({ length: 49 }, (_, index) => [`key${index}`, index]))
@@ -116,7 +116,7 @@ test('POST /api/memory: 400 for the 51st key of an agent, also concurrently; kno
   expect(test.rows()).toHaveLength(50)
 })
 
-test('/api/memory: 404 for a missing agent and for another user’s, whose memory is neither shown nor changed', async () => {
+test('/api/memory: 404 when the agent is missing or another user’s, whose memory is neither returned nor changed', async () => {
   const test = await openTestInstallation()
   const { agentId } = test
   await test.save({ agentId, key: 'secret', memory: 'mine' })
@@ -161,7 +161,7 @@ test('/api/memory: 401 without a session', async () => {
   for (const response of await Promise.all(answers)) expect(response.status).toBe(401)
 })
 
-test('memory is deleted with a reset of its agent, and with the agent', async () => {
+test('memory is deleted when its agent is reset or deleted', async () => {
   const test = await openTestInstallation()
   const { agentId, platform } = test
   const other = await addAgent(test, test.user.id, 'Bo')

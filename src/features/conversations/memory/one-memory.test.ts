@@ -20,7 +20,7 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => service?.[Symbol.asyncDispose]())
 
-test('/api/memory: stored and deleted facts change the very next turn', async () => {
+test('/api/memory: the next turn has the change when facts are stored or deleted', async () => {
   expect(await ada.prompt()).not.toContain('What you remember')
   await ada.save({ drinks: 'tea', pets: { cat: 'Bo' } })
   expect(await ada.prompt()).toContain('- [drinks] tea\n- [pets] {"cat":"Bo"}')
@@ -32,7 +32,7 @@ test('/api/memory: stored and deleted facts change the very next turn', async ()
   await ada.forget('drinks')
 }, 300_000)
 
-test('/api/memory: shows at once what the agent stores and deletes with its tools', async () => {
+test('/api/memory: 200 with facts at once when the agent stores and deletes them with its tools', async () => {
   await ada.use('remember', { fact: 'Ada likes tea', name: 'drinks' })
   expect(await ada.seen()).toEqual({ drinks: 'Ada likes tea' })
   await ada.save({ drinks: 'Ada likes coffee' })
@@ -41,7 +41,7 @@ test('/api/memory: shows at once what the agent stores and deletes with its tool
   expect(await ada.seen()).toEqual({})
 }, 300_000)
 
-test('a memory reset, by the platform or the agent, deletes the facts of both', async () => {
+test('a memory reset deletes the facts of platform and agent, whichever starts it', async () => {
   const fill = async () => {
     await ada.save({ drinks: 'tea' })
     await ada.use('remember', { fact: 'The cat is called Bo', name: 'pets' })

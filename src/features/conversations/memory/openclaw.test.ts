@@ -63,7 +63,7 @@ async function openTestInstallation() {
 
 const NOTES = { 'MEMORY.md': 'tea', 'memory/a.md': 'likes tea', 'memory/deep/b.md': 'hates rain' }
 
-test('OpenClaw: GET /api/memory shows the agent’s notes and the stored facts', async () => {
+test('OpenClaw: GET /api/memory returns the agent’s notes and the stored facts', async () => {
   await using ada = await openTestInstallation()
   await ada.save({ key: 'pets', memory: { cat: 'Bo' } })
   const memory = { ...NOTES, pets: { cat: 'Bo' } }
@@ -89,7 +89,7 @@ test('OpenClaw: changing and deleting a note changes its file', async () => {
   expect((await read(Memory, ada.get())).memory).not.toHaveProperty('pets')
 })
 
-test('OpenClaw: notes of a stopped or unresponsive agent are listed as unread and cannot be changed', async () => {
+test('OpenClaw: notes are listed as unread and cannot be changed when the agent is stopped or unresponsive', async () => {
   await using ada = await openTestInstallation()
   await ada.save({ key: 'pets', memory: 'cat' })
   await ada.change({ status: 'stopped' })

@@ -59,7 +59,7 @@ test('GET /api/memory?q=: 200 with facts and then messages, page by page to the 
   ])
 })
 
-test('GET /api/memory?q=: changed and deleted facts, and those of deleted agents, are not found; keys are searched too', async () => {
+test('GET /api/memory?q=: 200 without changed and deleted facts and those of deleted agents; keys are searched too', async () => {
   const ada = await open()
   await ada.save({ 'favourite-drink': 'tea\nwith milk' })
   expect(toNames(await ada.find('q=favourite milk'))).toEqual(['favourite-drink'])
@@ -70,7 +70,7 @@ test('GET /api/memory?q=: changed and deleted facts, and those of deleted agents
   expect(toNames(await ada.find('q=coffee'))).toEqual([])
 })
 
-test('GET /api/memory?q=: nothing of another owner; 404 for another user’s agent, 400 for a bad page', async () => {
+test('GET /api/memory?q=: 200 without facts of another owner; 404 for another user’s agent, 400 when the page is invalid', async () => {
   const ada = await open()
   await ada.save({ secret: 'harbour' })
   await say(ada, 'harbour')
@@ -86,7 +86,7 @@ test('GET /api/memory?q=: nothing of another owner; 404 for another user’s age
   }
 })
 
-test('GET /v1/memory/search: facts in every session, the owner’s messages only in the owner’s sessions', async () => {
+test('GET /v1/memory/search: 200 with facts in every session, and messages of the owner only in the owner’s sessions', async () => {
   const ada = await open()
   await ada.save({ place: 'harbour' })
   await say(ada, 'harbour at nine')
@@ -108,7 +108,7 @@ test('GET /v1/memory/search: facts in every session, the owner’s messages only
   )
 })
 
-test('GET /v1/memory: a fact has its source, session, page and time, and counts as storage', async () => {
+test('GET /v1/memory: 200 with source, session, page and time of a fact, which counts as storage', async () => {
   const ada = await open()
   const used = () =>
     ada.platform.db.select().from(agentStorage).where(eq(agentStorage.agentId, ada.agent.id)).get()?.memoryBytes ?? 0
@@ -128,7 +128,7 @@ test('GET /v1/memory: a fact has its source, session, page and time, and counts 
   expect(bad.status).toBe(400)
 })
 
-test('search_memory and remember: the model finds stored facts, with their session and page', async () => {
+test('search_memory and remember: the model finds stored facts with their session and page', async () => {
   await using agent = await startOwnedAgent()
   const { running } = agent
   await running.runTool('remember', { fact: 'It opens at nine', name: 'opens', page: 'https://example.com/hours' })

@@ -13,7 +13,7 @@ type Person = Awaited<ReturnType<typeof signUp>>
 const runsOf = async (person: Person, id: string) =>
   (await read(RunList, person.get(`/api/scheduled-tasks/${id}/runs`))).runs
 
-test('scheduled run: a real agent gets its prompt; the conversation is stored and the tokens are counted', async () => {
+test('scheduled run: a real agent gets the prompt; the conversation is stored and the tokens are counted', async () => {
   await using service = await openTalkingService({ text: ['The news ', 'is good.'] })
   const { server, person, agentId } = service
   const request = { name: 'News', cronSchedule: '* * * * * *', prompt: 'Read the news', agentId }
@@ -36,7 +36,7 @@ test('scheduled run: a real agent gets its prompt; the conversation is stored an
   expect(JSON.stringify(usage)).toContain('openai/gpt-4o-mini')
 }, 300_000)
 
-test('scheduled run: ends with one answer when the server was killed during it', async () => {
+test('scheduled run: ends with one answer when the server is killed during it', async () => {
   await using provider = await startProvider()
   const gate = Promise.withResolvers<void>()
   provider.answerWith(async () => {

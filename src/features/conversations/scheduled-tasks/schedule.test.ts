@@ -13,7 +13,7 @@ async function timesOf(cronSchedule: string, timezone: string, from: string, cou
   return times
 }
 
-test('findNextRun: when clocks go back, a daily task runs once that day and an hourly one every hour', async () => {
+test('findNextRun returns one time for a daily task and every hour for an hourly one when clocks go back', async () => {
   expect(await timesOf('30 1 * * *', 'America/New_York', '2026-10-31T00:00:00Z', 3)).toEqual([
     '2026-10-31T05:30',
     '2026-11-01T05:30',
@@ -26,7 +26,7 @@ test('findNextRun: when clocks go back, a daily task runs once that day and an h
   ])
 })
 
-test('findNextRun: when clocks go forward, a task of the missing hour still runs that day', async () => {
+test('findNextRun returns a time on the same day when clocks go forward over the hour of a task', async () => {
   expect(await timesOf('30 2 * * *', 'America/New_York', '2027-03-13T00:00:00Z', 3)).toEqual([
     '2027-03-13T07:30',
     '2027-03-14T07:00',
@@ -34,13 +34,13 @@ test('findNextRun: when clocks go forward, a task of the missing hour still runs
   ])
 })
 
-test('findNextRun: finds 29 February across 2100, and on a weekday after decades', async () => {
+test('findNextRun returns 29 February across 2100, and one on a weekday decades later', async () => {
   expect(await timesOf('0 0 29 2 *', 'UTC', '2096-03-01T00:00:00Z', 1)).toEqual(['2104-02-29T00:00'])
   expect(await timesOf('0 0 29 2 +MON', 'UTC', '2088-03-01T00:00:00Z', 1)).toEqual(['2112-02-29T00:00'])
 })
 
 test.each(['0 0 30 2 *', '0-59/13 59 0 15W 1-12 +MON#5', '0 0 LW * +SUN#5', '0,30 2 */31 * +6L', '* 0 29W * +0#1'])(
-  'findNextRun: yields to the event loop while it finds out that %s is never due',
+  'findNextRun does not block the event loop when %s is never due',
   async (cronSchedule) => {
     const schedule = { cronSchedule, timezone: 'America/New_York' }
     const work = async () => expect(await findNextRun(schedule, new Date('2026-11-20T00:00:00Z'))).toBeNull()
@@ -48,7 +48,7 @@ test.each(['0 0 30 2 *', '0-59/13 59 0 15W 1-12 +MON#5', '0 0 LW * +SUN#5', '0,3
   },
 )
 
-test('findNextRun: @at is due once, at its own offset; @every at its interval', async () => {
+test('findNextRun returns a time of @at once, at its own offset, and of @every at its interval', async () => {
   const once = { cronSchedule: '@at 2026-12-24T18:00+01:00', timezone: 'UTC' }
   expect(await findNextRun(once, new Date('2026-12-24T16:59:59Z'))).toEqual(new Date('2026-12-24T17:00:00Z'))
   expect(await findNextRun(once, new Date('2026-12-24T17:00:00Z'))).toBeNull()
@@ -68,6 +68,6 @@ test.each([
   '@at 2026-12-24T18:00',
   '@daily',
   '@',
-])('findNextRun: rejects the schedule %j', (cronSchedule) => {
+])('findNextRun throws when the schedule is %j', (cronSchedule) => {
   expect(findNextRun({ cronSchedule, timezone: 'UTC' }, new Date())).rejects.toThrow('Expected @every')
 })

@@ -88,7 +88,7 @@ test.each([
   ['0 0 29 2 *', 'UTC', '2028-02-29T00:00:00.000Z'],
   ['0 0 29 2 +SUN', 'UTC', '2032-02-29T00:00:00.000Z'],
   ['0 9 * * MON-FRI', 'Europe/Berlin', '2026-11-23T08:00:00.000Z'],
-])('POST /api/scheduled-tasks: %s in %s is next due at %s', async (cronSchedule, timezone, nextRun) => {
+])('POST /api/scheduled-tasks: with %s in %s, 201 with the next run %s', async (cronSchedule, timezone, nextRun) => {
   const { create } = await withAgent()
   expect(await create({ cronSchedule, timezone })).toMatchObject({ cronSchedule, timezone, nextRun })
 })
@@ -104,15 +104,18 @@ test.each([
   ['2026-12-01T09:00:00Z', 'Europe/Berlin', '@at 2026-12-01T09:00:00.000Z'],
   ['@at 2026-12-01T09:00', 'America/New_York', '@at 2026-12-01T14:00:00.000Z'],
   ['2026-11-20T11:59:30Z', undefined, '@at 2026-11-20T12:00:01.000Z'],
-])('POST and PUT /api/scheduled-tasks: %s in the zone %s is stored as %s', async (cronSchedule, timezone, stored) => {
-  const { ask, create, web, ada } = await withAgent()
-  await web.request('/api/settings', json('PATCH', { timeZone: 'Asia/Tokyo' }, ada.cookie))
-  const task = await create({ cronSchedule, timezone })
-  expect(task).toMatchObject({ cronSchedule: stored, timezone: timezone ?? 'Asia/Tokyo' })
-  if (stored.startsWith('@at ')) expect(task.nextRun).toBe(stored.slice('@at '.length))
-  const other = await create({ timezone })
-  expect(await read(Task, ask('PUT', { taskId: other.id, cronSchedule }))).toMatchObject({ cronSchedule: stored })
-})
+])(
+  'POST and PUT /api/scheduled-tasks: with %s in the zone %s, 201 stored as %s',
+  async (cronSchedule, timezone, stored) => {
+    const { ask, create, web, ada } = await withAgent()
+    await web.request('/api/settings', json('PATCH', { timeZone: 'Asia/Tokyo' }, ada.cookie))
+    const task = await create({ cronSchedule, timezone })
+    expect(task).toMatchObject({ cronSchedule: stored, timezone: timezone ?? 'Asia/Tokyo' })
+    if (stored.startsWith('@at ')) expect(task.nextRun).toBe(stored.slice('@at '.length))
+    const other = await create({ timezone })
+    expect(await read(Task, ask('PUT', { taskId: other.id, cronSchedule }))).toMatchObject({ cronSchedule: stored })
+  },
+)
 
 test.each([
   [
@@ -142,7 +145,7 @@ test.each([
   '*/0 * * * *',
   '0 0 15W * +MON#5',
   '59 59 23 31 4 * 2027',
-])('POST and PUT /api/scheduled-tasks: 400 for the schedule %s', async (cronSchedule) => {
+])('POST and PUT /api/scheduled-tasks: 400 when the schedule is %s', async (cronSchedule) => {
   const { ask, agentId, create, platform } = await withAgent()
   const refused = await ask('POST', { ...DAILY, agentId, cronSchedule })
   expect(refused.status).toBe(400)
@@ -165,7 +168,7 @@ test.each<[object, string]>([
   [{ enabled: 'yes' }, 'enabled must be true or false'],
   [{ timezone: 'Mars/Base' }, 'timezone must be an IANA time zone such as Europe/Berlin'],
   [{ timezone: '+02:00' }, 'timezone must be an IANA time zone such as Europe/Berlin'],
-])('POST /api/scheduled-tasks: 400 for case %#, and nothing is stored', async (change, error) => {
+])('POST /api/scheduled-tasks: 400 for invalid body %#, and nothing is stored', async (change, error) => {
   const { ask, agentId, platform } = await withAgent()
   const response = await ask('POST', { ...DAILY, agentId, ...change })
   expect(response.status).toBe(400)
@@ -173,7 +176,7 @@ test.each<[object, string]>([
   expect(countRows(platform.db).scheduled_tasks).toBe(0)
 })
 
-test('POST /api/scheduled-tasks: 404 for a missing agent and for another user’s', async () => {
+test('POST /api/scheduled-tasks: 404 when the agent is missing or another user’s', async () => {
   const { ask, agentId, eve } = await withAgent()
   for (const [id, who] of [['missing', undefined] as const, [agentId, eve] as const]) {
     const response = await ask('POST', { ...DAILY, agentId: id }, who)
@@ -182,7 +185,7 @@ test('POST /api/scheduled-tasks: 404 for a missing agent and for another user’
   }
 })
 
-test('POST /api/scheduled-tasks: 429 for the 51st, also when 60 are concurrent', async () => {
+test('POST /api/scheduled-tasks: 429 at 50 tasks, also when 60 requests are concurrent', async () => {
   const { ask, agentId, list } = await withAgent()
   const answers = await Promise.all(Array.from({ length: 60 }, () => ask('POST', { ...DAILY, agentId })))
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(50)
@@ -204,7 +207,7 @@ test('GET /api/scheduled-tasks: 200 newest first, limited by agentId, without ot
   expect(await list(`?agentId=${agentId}`, eve)).toEqual({ tasks: [], count: 0 })
 })
 
-test('PUT /api/scheduled-tasks: 200, and only a changed schedule moves the next run', async () => {
+test('PUT /api/scheduled-tasks: 200 and the next run changes only with the schedule', async () => {
   const { create, ask, clock } = await withAgent()
   const task = await create()
   clock.advance(86_400_000)
@@ -249,7 +252,7 @@ test.each(['GET', 'POST', 'PUT', 'DELETE'] as const)(
   },
 )
 
-test('GET /api/scheduled-tasks/:id/runs: a due task has sent its prompt once, as its owner', async () => {
+test('GET /api/scheduled-tasks/:id/runs: 200 with one run when a task was due and sent its prompt for its owner', async () => {
   const { create, check, runs, agent, list, platform, clock, agentId, ada } = await withAgent()
   const task = await create()
   await using _jobs = startJobs(platform)
@@ -287,7 +290,7 @@ test('GET /api/scheduled-tasks/:id/runs: a due task has sent its prompt once, as
   })
 })
 
-test('scheduled tasks: a task due many times runs once, and clock changes start no extra runs', async () => {
+test('scheduled tasks: a task runs once when it was due many times, and clock changes start no extra runs', async () => {
   const { create, check, platform, clock, agent } = await withAgent()
   const task = await create({ cronSchedule: '* * * * *' })
   await using _jobs = startJobs(platform)
@@ -314,7 +317,7 @@ test('scheduled tasks: a task due many times runs once, and clock changes start 
   expect(agent.prompts).toHaveLength(3)
 })
 
-test('scheduled tasks: a task due during its last run is skipped, which its history shows', async () => {
+test('scheduled tasks: a task is skipped, which its history shows, when it is due during its last run', async () => {
   const { create, check, runs, platform, clock, agent, runNow } = await withAgent()
   const task = await create({ cronSchedule: EVERY_SECOND })
   await using _jobs = startJobs(platform)
@@ -337,7 +340,7 @@ test('scheduled tasks: a task due during its last run is skipped, which its hist
   await until('the next run', () => agent.prompts.length === 2)
 })
 
-test('POST /api/scheduled-tasks/:id/run: 202, also for a disabled task, whose next run stays unchanged', async () => {
+test('POST /api/scheduled-tasks/:id/run: 202, also when the task is disabled, and its next run stays unchanged', async () => {
   const { create, runNow, runs, platform, agent, list, clock } = await withAgent()
   const task = await create({ enabled: false })
   const response = await runNow(task.id)
@@ -349,7 +352,7 @@ test('POST /api/scheduled-tasks/:id/run: 202, also for a disabled task, whose ne
   expect((await list()).tasks[0]).toMatchObject({ lastRun: clock.now().toISOString(), nextRun: null })
 })
 
-test('POST /api/scheduled-tasks/:id/run: of 20 concurrent requests one is 202, the others 409', async () => {
+test('POST /api/scheduled-tasks/:id/run: 202 for one of 20 concurrent requests, 409 for the others', async () => {
   const { create, runNow, runs } = await withAgent()
   const task = await create()
   const answers = await Promise.all(Array.from({ length: 20 }, () => runNow(task.id)))
@@ -358,7 +361,7 @@ test('POST /api/scheduled-tasks/:id/run: of 20 concurrent requests one is 202, t
 })
 
 test.each(['run', 'runs'])(
-  '/api/scheduled-tasks/:id/%s: 404 for a missing task and another user’s, 401 without a session',
+  '/api/scheduled-tasks/:id/%s: 404 when the task is missing or another user’s, 401 without a session',
   async (verb) => {
     const { create, web, eve, platform } = await withAgent()
     const task = await create()
@@ -376,7 +379,7 @@ test.each(['run', 'runs'])(
   },
 )
 
-test('scheduled run: fails with the reason when the agent does not run, and sends nothing', async () => {
+test('scheduled run: fails with the reason and sends nothing when the agent does not run', async () => {
   const { create, runNow, runs, platform, agent } = await withAgent({ status: 'stopped' })
   const task = await create()
   await runNow(task.id)
@@ -397,7 +400,7 @@ test('scheduled run: fails with the agent’s error and is not retried', async (
   expect(agent.prompts).toHaveLength(1)
 })
 
-test('scheduled run: retried until the agent is reachable', async () => {
+test('scheduled run: is retried until the agent is reachable', async () => {
   const { create, runNow, runs, platform, agent, clock } = await withAgent()
   await agent.stop()
   const task = await create()
@@ -411,7 +414,7 @@ test('scheduled run: retried until the agent is reachable', async () => {
   expect(back.calls).toBe(1)
 })
 
-test('scheduled run: fails after a few attempts to reach the agent', async () => {
+test('scheduled run: fails after a few attempts to connect to the agent', async () => {
   const { create, runNow, runs, platform, agent, clock } = await withAgent()
   await agent.stop()
   const task = await create()
@@ -424,7 +427,7 @@ test('scheduled run: fails after a few attempts to reach the agent', async () =>
   expect(await runs(task.id)).toMatchObject([{ status: 'failed', error: 'The agent is not reachable' }])
 })
 
-test('scheduled run: a stopped server does not send the prompt again after its restart', async () => {
+test('scheduled run: does not send the prompt again when the server stopped during it', async () => {
   const { create, runNow, runs, platform, agent } = await withAgent()
   agent.hold()
   const task = await create()
@@ -437,7 +440,7 @@ test('scheduled run: a stopped server does not send the prompt again after its r
   expect(agent.prompts).toHaveLength(1)
 })
 
-test('scheduled run: a killed server does not send the prompt again after its restart', async () => {
+test('scheduled run: does not send the prompt again when the server was killed during it', async () => {
   const { create, runNow, runs, platform, agent } = await withAgent()
   const task = await create()
   await runNow(task.id)
@@ -468,7 +471,7 @@ test('scheduled runs: one user’s runs do not block another’s, and the histor
   await until('all prompts', () => agent.prompts.length === 5)
 })
 
-test('scheduled tasks: those of a disabled account wait until it is enabled', async () => {
+test('scheduled tasks: tasks wait while their account is disabled', async () => {
   const { create, check, runs, platform, clock, ada } = await withAgent()
   const task = await create()
   const setDisabled = (disabledAt: Date | null) =>

@@ -61,7 +61,7 @@ async function withSwarm(members: NewMember[], summarizerName?: string) {
 
 const statesOf = (run: Run) => run.agents.map(({ state }) => state)
 
-test('POST /api/swarms/:id/run: 202, every agent answers in its owner’s name, and the run is completed', async () => {
+test('POST /api/swarms/:id/run: 202, every agent answers for its owner, and the run is completed', async () => {
   await using one = startAgentDouble(({ message }) => `one: ${message}`)
   await using two = startAgentDouble(({ message }) => `two: ${message}`)
   const swarm = await withSwarm([
@@ -105,7 +105,7 @@ test('POST /api/swarms/:id/run: 202, every agent answers in its owner’s name, 
   expect((await swarm.runs()).runs).toMatchObject([{ id: run.id, state: 'completed' }])
 })
 
-test('swarm run: with partial failures it keeps the answers and the errors', async () => {
+test('swarm run: keeps answers and errors when some agents fail', async () => {
   await using good = startAgentDouble(() => 'fine')
   await using bad = startAgentDouble(() => Response.json({ error: 'The model broke' }, { status: 502 }))
   const [unusedPort = 0] = await findFreePorts(1)
@@ -128,7 +128,7 @@ test('swarm run: with partial failures it keeps the answers and the errors', asy
   expect(kinds.map(({ errorKind }) => errorKind)).toEqual([null, 'upstream_failed', 'unavailable'])
 })
 
-test('swarm run: failed when no agent answers, one deleted and one stopped', async () => {
+test('swarm run: fails when no agent answers, one deleted and one stopped', async () => {
   const swarm = await withSwarm([
     { name: 'Deleted', port: 1 },
     { name: 'Stopped', port: 2 },
@@ -148,7 +148,7 @@ test('swarm run: failed when no agent answers, one deleted and one stopped', asy
   })
 })
 
-test('swarm run: a disabled account asks no agent', async () => {
+test('swarm run: sends nothing to agents when the account is disabled', async () => {
   await using one = startAgentDouble(() => 'hello')
   const swarm = await withSwarm([{ name: 'One', port: one.port }])
   const { id } = await swarm.run('Think')
@@ -162,7 +162,7 @@ test('swarm run: a disabled account asks no agent', async () => {
   expect(one.questions).toEqual([])
 })
 
-test('swarm run: the summarizer gets all answers and writes the summary', async () => {
+test('swarm run: sends all answers to the summarizer, which writes the summary', async () => {
   await using one = startAgentDouble(() => 'Tea is good.')
   await using boss = startAgentDouble(({ message }) =>
     message.includes('Sum up') ? `In short: ${message.includes('Tea is good.')}` : 'Coffee is good.',
@@ -181,7 +181,7 @@ test('swarm run: the summarizer gets all answers and writes the summary', async 
   expect(boss.questions).toHaveLength(2)
 })
 
-test('swarm run: a failed summarizer leaves the answers and its error', async () => {
+test('swarm run: keeps the answers and the error when the summarizer fails', async () => {
   await using one = startAgentDouble(({ message }) =>
     message.includes('Sum up') ? Response.json({ error: 'Out of words' }, { status: 502 }) : 'Tea',
   )
@@ -195,7 +195,7 @@ test('swarm run: a failed summarizer leaves the answers and its error', async ()
   })
 })
 
-test('swarm run: cancelling interrupts the answering agent; a late cancel changes nothing', async () => {
+test('swarm run: interrupts the answering agent when it is cancelled; a late cancellation changes nothing', async () => {
   const aborted = Promise.withResolvers<void>()
   await using slow = startAgentDouble(async ({ signal }) => {
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
@@ -221,7 +221,7 @@ test('swarm run: cancelling interrupts the answering agent; a late cancel change
   expect(await swarm.cancel(id)).toEqual(cancelled)
 })
 
-test('swarm run: deleting the swarm deletes the run and ends its jobs', async () => {
+test('swarm run: is deleted, and its jobs end, when the swarm is deleted', async () => {
   await using slow = startAgentDouble(async ({ signal }) => {
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     return ''
@@ -235,7 +235,7 @@ test('swarm run: deleting the swarm deletes the run and ends its jobs', async ()
   expect(swarm.platform.db.select().from(swarmAnswers).all()).toEqual([])
 })
 
-test('swarm run: continues after a crash, and does not ask agents that have answered', async () => {
+test('swarm run: continues after a crash without repeating agents that have answered', async () => {
   await using one = startAgentDouble(() => 'once')
   await using two = startAgentDouble(() => 'twice')
   const swarm = await withSwarm([
@@ -260,7 +260,7 @@ test('swarm run: continues after a crash, and does not ask agents that have answ
   expect([one.questions.length, two.questions.length]).toEqual([0, 1])
 })
 
-test('swarm run: a stopping server leaves the task for the next start', async () => {
+test('swarm run: leaves the task for the next start when the server stops', async () => {
   const asked = Promise.withResolvers<void>()
   let isFirst = true
   await using one = startAgentDouble(async ({ signal }) => {

@@ -41,7 +41,7 @@ async function expectError(response: Response | Promise<Response>, status: numbe
 
 const NOT_FOUND = { error: 'Swarm not found' }
 
-test('POST /api/swarms: 201 with the swarm, its members as given', async () => {
+test('POST /api/swarms: 201 with the swarm and its members in the given order', async () => {
   const { ada, one, two, clock } = await withAgents()
   const agents = [one, { id: two, role: 'critic', prompt: 'Be short.' }]
   const response = await ada.send('POST', '/api/swarms', {
@@ -83,13 +83,13 @@ test.each([
   [{ name: 'x', description: 7 }, 'description must be text'],
   [{ name: 'x', summarizer: 7 }, 'summarizer must be an agent id'],
   [{ name: 'x', summarizer: 'nobody' }, 'summarizer must be one of the agents'],
-])('POST /api/swarms: 400 for case %#, and nothing is stored', async (body, error) => {
+])('POST /api/swarms: 400 for invalid body %#, and nothing is stored', async (body, error) => {
   const { ada, platform } = await withAgents()
   await expectError(ada.send('POST', '/api/swarms', body), 400, { error })
   expect(countRows(platform.db).swarms).toBe(0)
 })
 
-test('POST and PATCH /api/swarms: 404 for another user’s agent and a missing one', async () => {
+test('POST and PATCH /api/swarms: 404 when an agent is missing or another user’s', async () => {
   const { ada, one, foreign, create } = await withAgents()
   const { id } = await create()
   for (const agents of [[one, foreign], ['missing'], [{ id: foreign }]]) {
@@ -98,7 +98,7 @@ test('POST and PATCH /api/swarms: 404 for another user’s agent and a missing o
   }
 })
 
-test('POST /api/swarms: 429 at one hundred', async () => {
+test('POST /api/swarms: 429 at one hundred swarms', async () => {
   const { ada, create } = await withAgents()
   for (let count = 0; count < 100; count++) await create({ agents: [] })
   const body = { error: 'Swarm limit reached', current: 100, limit: 100 }
@@ -112,7 +112,7 @@ test('GET and POST /api/swarms: 500 with their own message when the table cannot
   await expectError(ada.send('POST', '/api/swarms', { name: 'x' }), 500, { error: 'Failed to create swarm' })
 })
 
-test('GET /api/swarms: pages, newest first', async () => {
+test('GET /api/swarms: 200 with pages, newest first', async () => {
   const { ada, create } = await withAgents()
   for (const name of ['a', 'b', 'c']) await create({ name })
   const page = async (query: string) => {
@@ -149,7 +149,7 @@ test('/api/swarms/:id: 404 for another user’s swarm', async () => {
   expect((await read(Run, ada.get(`${path}/runs/${run.id}`))).state).toBe('running')
 })
 
-test('GET /api/swarms/:id/runs/:runId: 404 under another swarm', async () => {
+test('GET /api/swarms/:id/runs/:runId: 404 when the run is of another swarm', async () => {
   const { ada, create } = await withAgents()
   const [swarm, other] = [await create(), await create()]
   const run = await read(Run, ada.send('POST', `/api/swarms/${swarm.id}/run`, { task: 'Think' }))
@@ -159,7 +159,7 @@ test('GET /api/swarms/:id/runs/:runId: 404 under another swarm', async () => {
   }
 })
 
-test('PATCH /api/swarms/:id: 200 changes the given fields; 400 for none and for a summarizer that is no member', async () => {
+test('PATCH /api/swarms/:id: 200 changes the given fields; 400 without any, and when the summarizer is no member', async () => {
   const { ada, one, two, create } = await withAgents()
   const swarm = await create({ summarizer: two })
   const path = `/api/swarms/${swarm.id}`
@@ -186,7 +186,7 @@ test('DELETE /api/swarms/:id: 200, and its runs are deleted', async () => {
   await expectError(ada.send('DELETE', `/api/swarms/${id}`), 404, NOT_FOUND)
 })
 
-test('deleting an account deletes its swarms and their runs', async () => {
+test('swarms and their runs are deleted with their account', async () => {
   const { ada, create, platform, userIds } = await withAgents()
   const { id } = await create()
   await ada.send('POST', `/api/swarms/${id}/run`, { task: 'Think' })
@@ -194,13 +194,13 @@ test('deleting an account deletes its swarms and their runs', async () => {
   expect(countRows(platform.db)).toMatchObject({ swarms: 0, swarm_runs: 0, swarm_answers: 0 })
 })
 
-test.each([[{}], [{ task: ' ' }], [{ task: 7 }]])('POST /api/swarms/:id/run: 400 for %j', async (body) => {
+test.each([[{}], [{ task: ' ' }], [{ task: 7 }]])('POST /api/swarms/:id/run: 400 when the body is %j', async (body) => {
   const { ada, create } = await withAgents()
   const { id } = await create()
   await expectError(ada.send('POST', `/api/swarms/${id}/run`, body), 400, { error: 'Task required' })
 })
 
-test('POST /api/swarms/:id/run: 409 for a disabled or empty swarm', async () => {
+test('POST /api/swarms/:id/run: 409 when the swarm is disabled or empty', async () => {
   const { ada, create } = await withAgents()
   const { id } = await create()
   const empty = await create({ agents: [] })

@@ -53,7 +53,7 @@ async function open(answer: (question: AgentQuestion) => string | Response | Pro
 
 const message = (text = 'How are you?', more: object = {}) => JSON.stringify({ text, ...more })
 
-test('POST /api/webhooks/agents/:id: 202 for a signed message; the answer is posted, signed with the same secret', async () => {
+test('POST /api/webhooks/agents/:id: 202 when the message is signed; the answer is posted with a signature of the same secret', async () => {
   await using installation = await open()
   const response = await installation.post(message('How are you?', { conversation: 'door-7' }))
   const accepted = await read(WebhookAccepted, response)
@@ -88,7 +88,7 @@ test('POST /api/webhooks/agents/:id: 202 for a signed message; the answer is pos
   expect(shown.inbound).toEndWith(`/api/webhooks/agents/${installation.agent.id}`)
 })
 
-test('POST /api/webhooks/agents/:id: 200 with the status for repetitions, which are asked once', async () => {
+test('POST /api/webhooks/agents/:id: 200 with the status when a message is repeated, which the agent gets once', async () => {
   await using installation = await open()
   const responses = await Promise.all(Array.from({ length: 10 }, () => installation.post(message())))
   expect(responses.map(({ status }) => status).sort()).toEqual([...Array.from({ length: 9 }, () => 200), 202])
@@ -100,7 +100,7 @@ test('POST /api/webhooks/agents/:id: 200 with the status for repetitions, which 
   expect(installation.double.questions).toHaveLength(2)
 })
 
-test('POST /api/webhooks/agents/:id: 401 without a signature, with a wrong one, for another body, outside of five minutes, and without the channel', async () => {
+test('POST /api/webhooks/agents/:id: 401 when the signature is missing, wrong, of another body or over five minutes old, and without the channel', async () => {
   await using installation = await open()
   const minutes = (count: number) => new Date(Date.now() + count * 60_000)
   const right = message()
@@ -124,7 +124,7 @@ test('POST /api/webhooks/agents/:id: 401 without a signature, with a wrong one, 
   expect(installation.double.questions).toEqual([])
 })
 
-test('POST /api/webhooks/agents/:id: 400 for an invalid body, 413 over 64 KB, 429 over 120 a minute', async () => {
+test('POST /api/webhooks/agents/:id: 400 when the body is invalid, 413 over 64 KB, 429 over 120 a minute', async () => {
   await using installation = await open()
   for (const body of [
     '',
@@ -143,7 +143,7 @@ test('POST /api/webhooks/agents/:id: 400 for an invalid body, 413 over 64 KB, 42
   expect(installation.double.questions).toEqual([])
 })
 
-test('POST /api/webhooks/agents/:id: 429 while a hundred messages wait for the agent, and 202 after its answer', async () => {
+test('POST /api/webhooks/agents/:id: 429 while a hundred messages wait for the agent, 202 after its answer', async () => {
   const gate = Promise.withResolvers<string>()
   await using installation = await open(() => gate.promise)
   for (let count = 0; count < 100; count++) {
@@ -156,7 +156,7 @@ test('POST /api/webhooks/agents/:id: 429 while a hundred messages wait for the a
   await until('room for another', async () => (await installation.post(message(), { id: 'one_more' })).status === 202)
 })
 
-test('webhook answers: a refused answer is retried and shown on the page; an agent’s failure is posted too', async () => {
+test('webhook answers: are retried when refused and shown on the page; failures of an agent are posted too', async () => {
   const interrupted = () =>
     Response.json({ error: { message: 'Interrupted', type: 'conflict', code: 'TURN_INTERRUPTED' } }, { status: 409 })
   await using installation = await open(interrupted)
@@ -174,7 +174,7 @@ test('webhook answers: a refused answer is retried and shown on the page; an age
   expect(data).toMatchObject({ status: 'failed', text: null, error: expect.stringContaining('send the message again') })
 }, 300_000)
 
-test('PUT /api/agents/:id/webhook-channel: the secret is shown once; a new one ends the former; GET and DELETE; 400, and 404 for others', async () => {
+test('PUT /api/agents/:id/webhook-channel: 200 with the secret once; a new one replaces it; 400 when invalid, 404 for a stranger', async () => {
   await using installation = await open()
   expect(installation.secret).toStartWith('whsec_')
   const url = `${installation.receiver.url}?again`
@@ -191,7 +191,7 @@ test('PUT /api/agents/:id/webhook-channel: the secret is shown once; a new one e
   expect(await installation.show()).toMatchObject({ isOn: false, sendsTo: null })
 })
 
-test('POST /api/webhooks/agents/:id: 429 after 120 requests of one /64 for any ids', async () => {
+test('POST /api/webhooks/agents/:id: 429 after 120 requests from one /64 network for any ids', async () => {
   const { api } = testPlatform()
   const statuses: number[] = []
   for (let index = 0; index <= 120; index++) {
@@ -203,7 +203,7 @@ test('POST /api/webhooks/agents/:id: 429 after 120 requests of one /64 for any i
   expect(statuses[120]).toBe(429)
 })
 
-test('POST /api/webhooks/agents/:id: 429 after 120 signed requests for one id from any addresses; unsigned ones do not count', async () => {
+test('POST /api/webhooks/agents/:id: 429 after 120 signed requests for one id from any address; unsigned ones do not count', async () => {
   await using installation = await open()
   const id = 'msg_1'
   const body = message()

@@ -79,7 +79,7 @@ test('GET /api/colony/status: 200 with the caller’s agents; `degraded` lists u
   expect(await read(ColonyTree, get('?action=tree'))).toEqual(tree)
 })
 
-test('GET /api/colony/status: fitness, the fittest, the weak and wallets come from the record of the agents', async () => {
+test('GET /api/colony/status: 200 with fitness, fittest and weak agents and wallets from recorded data', async () => {
   const { get, ada, one, two, platform, call } = await withColony()
   await call(one, 20, 20)
   await call(two, 20, 6)
@@ -100,23 +100,26 @@ test('GET /api/colony/status: fitness, the fittest, the weak and wallets come fr
   expect(tree.detail).toContain('BASE_RPC_URL')
 })
 
-test.skipIf(!hasAnvil)('GET /api/colony/status: the balance of the own wallet is read from the chain', async () => {
-  await using chain = await startTokenChain(8453, USDC)
-  const paying = await openPaying(chain.rpcUrl)
-  const { wallet } = await createWallet(paying.platform, { userId: paying.user.id, agentId: null })
-  await fund(chain, USDC, wallet.address, 12_500_000n)
-  const tree = await read(ColonyTree, paying.web.request('/api/colony/status', { headers: paying.cookie }))
-  expect(tree.root.wallet_balance).toEqual({ formatted: '12.50 USDC', token: USDC })
-  expect(tree.degraded).not.toContain('root.wallet_balance')
-})
+test.skipIf(!hasAnvil)(
+  'GET /api/colony/status: 200 with the balance of the caller’s wallet from the chain',
+  async () => {
+    await using chain = await startTokenChain(8453, USDC)
+    const paying = await openPaying(chain.rpcUrl)
+    const { wallet } = await createWallet(paying.platform, { userId: paying.user.id, agentId: null })
+    await fund(chain, USDC, wallet.address, 12_500_000n)
+    const tree = await read(ColonyTree, paying.web.request('/api/colony/status', { headers: paying.cookie }))
+    expect(tree.root.wallet_balance).toEqual({ formatted: '12.50 USDC', token: USDC })
+    expect(tree.degraded).not.toContain('root.wallet_balance')
+  },
+)
 
-test('GET /api/colony/status: a stranger sees none of it', async () => {
+test('GET /api/colony/status: 200 without the data of others for a stranger', async () => {
   const { get, eve } = await withColony()
   expect(await read(ColonyTree, get('', eve))).toMatchObject({ colony_size: 0, agents: [] })
   expect(await read(ColonySoul, get('?action=soul', eve))).toMatchObject({ active: false, dormant: true })
 })
 
-test('GET /api/colony/status?action=soul: 200 with fitness, tools and the time of the last call, null where nothing is known', async () => {
+test('GET /api/colony/status?action=soul: 200 with fitness, tools and the time of the last call, null when unknown', async () => {
   const { get, one, ada, platform, clock, call } = await withColony()
   const before = await read(ColonySoul, get('?action=soul'))
   expect(before).toMatchObject({
@@ -168,7 +171,7 @@ function useTools({ db }: { db: Db }, userId: string, agentId: string): Promise<
   })
 }
 
-test('GET /api/colony/status?action=diagnostics: 200 with how the tasks of own swarms ended', async () => {
+test('GET /api/colony/status?action=diagnostics: 200 with the results of the tasks of own swarms', async () => {
   const { get, ada, eve, platform, clock } = await withColony()
   expect((await read(ColonyDiagnostics, get('?action=diagnostics'))).overview).toEqual({
     total_outcomes: 0,
@@ -204,7 +207,7 @@ test('GET /api/colony/status?action=diagnostics: 200 with how the tasks of own s
   expect(hers.overview.total_outcomes).toBe(0)
 })
 
-test('GET /api/colony/status: 400 for another action, 401 without a session', async () => {
+test('GET /api/colony/status: 400 when the action is unknown, 401 without a session', async () => {
   const { get, web } = await withColony()
   const unknown = await get('?action=dance')
   expect(unknown.status).toBe(400)

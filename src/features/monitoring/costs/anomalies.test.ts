@@ -55,7 +55,7 @@ test('GET /api/usage/anomalies: 200 with an agent that costs more than 3 times i
   })
 })
 
-test('GET /api/usage/anomalies: 200 without an anomaly for a new agent and for cents', async () => {
+test('GET /api/usage/anomalies: 200 without an anomaly when an agent is new or costs only cents', async () => {
   const test = await owner()
   await test.spend(0, 5)
   expect(await test.report()).toMatchObject({ anomalies: [] })
@@ -77,7 +77,7 @@ test('GET /api/usage/anomalies: 200 with the cost of hours without messages to t
   expect(await test.report()).toMatchObject({ idle: [{ agentId, costUsd: 2.75, idleCostUsd: 0.75, idleCalls: 2 }] })
 })
 
-test('GET /api/usage/anomalies: 401 without a session, and nothing of another account', async () => {
+test('GET /api/usage/anomalies: 200 without agents of another account, 401 without a session', async () => {
   const test = await owner()
   await test.spend(3, 1)
   expect((await test.web.request(PATH)).status).toBe(401)

@@ -50,7 +50,7 @@ test('sendAnomalyNotices notifies the owner of an agent once a day when it costs
   expect(await test.sent()).toHaveLength(1)
 })
 
-test('sendAnomalyNotices sends nothing for a muted agent', async () => {
+test('sendAnomalyNotices sends nothing when the agent is muted', async () => {
   const test = await owner()
   for (let day = 1; day <= 7; day++) await test.spend(day, 1)
   await test.spend(0, 9)

@@ -39,7 +39,7 @@ test('GET /api/usage/reconciliation: 200 with reported and list costs by model, 
   expect((await test.web.request('/api/usage/reconciliation')).status).toBe(401)
 })
 
-test('GET /api/usage/reconciliation: a price of the administrator is no list price', async () => {
+test('GET /api/usage/reconciliation: 200 without prices that an administrator set', async () => {
   await using test = await aiPlatform({ environment: { ADMIN_EMAILS: 'ada@example.com' } })
   const { key, cookie } = await test.join('network')
   const price = { inputUsdPerMillion: 1, outputUsdPerMillion: 1 }

@@ -82,7 +82,7 @@ async function use({ platform, clock }: Fleet, userId: string, agentId: string, 
   })
 }
 
-test('GET /api/fleet: 200 with what each agent did today, its hours and its labels, and none of anybody else', async () => {
+test('GET /api/fleet: 200 with each agent’s activity of today, its hours and its labels, without agents of others', async () => {
   const f = await fleet()
   const bo = await f.add('Bo')
   const cy = await f.add('Cy', { status: 'stopped' })
@@ -126,7 +126,7 @@ test('GET /api/fleet: 200 with what each agent did today, its hours and its labe
   expect((await f.list()).agents[0]).toMatchObject({ messagesToday: 0, costTodayUsd: 0 })
 })
 
-test('GET /api/fleet: 200 narrowed by words, status and label, sorted and in pages', async () => {
+test('GET /api/fleet: 200 filtered by words, status and label, sorted and in pages', async () => {
   const f = await fleet()
   const names = ['ann', 'Bea', '100% Cleo', 'Dora']
   const made = await Promise.all(names.map((name) => f.add(name)))
@@ -156,7 +156,7 @@ test('GET /api/fleet: 401 without a session', async () => {
   expect((await web.request('/api/fleet')).status).toBe(401)
 })
 
-test('GET /api/fleet: 200 with 1,000 agents, and no request holds the loop for 50 ms', async () => {
+test('GET /api/fleet: 200 with 1,000 agents without blocking the event loop for 50 ms', async () => {
   const f = await fleet()
   await addMany(f, 1_000)
   for (const query of ['', '?sort=cost', '?sort=activity', '?sort=status&offset=900', '?search=9']) {

@@ -38,7 +38,7 @@ test('GET /api/health: 200 with the state of the machine, without authentication
 })
 
 test.each(['web', 'backend', 'summarizer'] as const)(
-  'GET and HEAD /healthz and /readyz on the %s port: 200 for everybody, and nothing but that',
+  'GET and HEAD /healthz and /readyz on the %s port: 200 without credentials, and only ok in the body',
   async (api) => {
     const { api: apiNamed } = testPlatform({ runtime: fakeRuntime(true) })
     for (const path of ['/healthz', '/readyz']) {
@@ -50,7 +50,7 @@ test.each(['web', 'backend', 'summarizer'] as const)(
   },
 )
 
-test('GET /readyz: 503 names an unreachable runtime and a disk below its reserve', async () => {
+test('GET /readyz: 503 with the failing part when the runtime is unreachable or the disk below its reserve', async () => {
   const noRuntime = testPlatform({ runtime: fakeRuntime(false) })
   const response = await noRuntime.web.request('/readyz')
   expect([response.status, await response.json()]).toEqual([503, { status: 'failing', failing: ['runtime'] }])
@@ -60,7 +60,7 @@ test('GET /readyz: 503 names an unreachable runtime and a disk below its reserve
   expect(await (await full.backend.request('/readyz')).json()).toEqual({ status: 'failing', failing: ['disk'] })
 })
 
-test('GET /readyz: 503 names a database that reads and does not write', async () => {
+test('GET /readyz: 503 with the failing part when the database reads but does not write', async () => {
   const { summarizer, platform } = testPlatform({ runtime: fakeRuntime(true) })
   const refuse = sql`create trigger full before insert on readiness begin select raise(abort, 'full'); end`
   await write(platform.db, (tx) => tx.run(refuse))
@@ -68,7 +68,7 @@ test('GET /readyz: 503 names a database that reads and does not write', async ()
   expect([response.status, await response.json()]).toEqual([503, { status: 'failing', failing: ['database'] }])
 })
 
-test('GET /readyz: 503 from the moment the service stops', async () => {
+test('GET /readyz: 503 when the service begins to stop', async () => {
   const stopping = new AbortController()
   const web = testPlatform({ runtime: fakeRuntime(true) }).api('web', { stopping: stopping.signal })
   expect((await web.request('/readyz')).status).toBe(200)
@@ -78,7 +78,7 @@ test('GET /readyz: 503 from the moment the service stops', async () => {
   expect((await web.request('/healthz')).status).toBe(200)
 })
 
-test('the parts are asked seldom, however many ask whether they work, and one that hangs counts as failing', async () => {
+test('createReadiness checks the parts at intervals for any number of requests, and counts a hanging part as failing', async () => {
   let asked = 0
   const isLow = () => {
     asked += 1
@@ -95,7 +95,7 @@ test('the parts are asked seldom, however many ask whether they work, and one th
   await until('a new look', async () => (await findFailing()) && asked === 2)
 })
 
-test('a service that is asked whether it works all the time writes once, not each time', async () => {
+test('GET /readyz: writes once for repeated requests', async () => {
   const { web, platform } = testPlatform({ runtime: fakeRuntime(true) })
   const before = platform.changes.count()
   for (let asked = 0; asked < 100; asked++) expect((await web.request('/readyz')).status).toBe(200)
@@ -109,7 +109,7 @@ test.each([
   [85, 'degraded'],
   [85.1, 'unhealthy'],
   [100, 'unhealthy'],
-] as const)('%d percent is %s', (percent, health) => {
+] as const)('rateLoad, at %d percent, returns %s', (percent, health) => {
   expect(rateLoad(percent)).toBe(health)
 })
 
@@ -126,7 +126,7 @@ test('GET /api/health: 500 without figures when the machine cannot be measured',
 })
 
 test.each(['/nowhere/docker.sock', 'tcp://127.0.0.1:1', 'unix:///nowhere/docker.sock'])(
-  'GET /health: 200 with docker unavailable at %s',
+  'GET /health: 200 with docker unavailable when the socket is %s',
   async (host) => {
     const { backend, clock } = testPlatform({ environment: { DOCKER_HOST: host } })
     const response = await backend.request('/health')
@@ -140,25 +140,25 @@ test.each(['/nowhere/docker.sock', 'tcp://127.0.0.1:1', 'unix:///nowhere/docker.
   },
 )
 
-test('GET /health: docker is available when an engine answers on the socket', async () => {
+test('GET /health: 200 with docker available when an engine responds on the socket', async () => {
   using folder = tempFolder()
   using _engine = Bun.serve({ unix: folder.file('docker.sock'), fetch: () => new Response('OK') })
   const { backend } = testPlatform({ environment: { DOCKER_HOST: folder.file('docker.sock') } })
   expect(await (await backend.request('/health')).json()).toMatchObject({ docker: 'available' })
 })
 
-test('GET /health: provisioning is disabled by the kill switch', async () => {
+test('GET /health: 200 with provisioning disabled when the kill switch is on', async () => {
   const { backend } = testPlatform({ environment: { KILL_SWITCH: 'true' } })
   expect(await (await backend.request('/health')).json()).toMatchObject({ status: 'ok', provisioning: 'disabled' })
 })
 
-describe('while users’ writes fail', () => {
+describe('when writes of users fail', () => {
   const health = async ({ backend, web }: ReturnType<typeof testPlatform>) => [
     await (await backend.request('/health')).json(),
     await (await web.request('/api/health')).json(),
   ]
 
-  test('GET /health: 200 degraded, names the database, and is ok again as soon as it writes', async () => {
+  test('GET /health: 200 degraded with the database named, and ok when it writes again', async () => {
     const connection = openTestDatabase()
     const installation = testPlatform({ connection, runtime: fakeRuntime(true) })
     expect(await health(installation)).toMatchObject([{ status: 'ok' }, { status: 'ok' }])
@@ -189,7 +189,7 @@ describe('while users’ writes fail', () => {
   })
 })
 
-test('GET / and GET /health of the summarizer: 200 for everybody', async () => {
+test('GET / and GET /health of the summarizer: 200 without credentials', async () => {
   const { summarizer } = testPlatform()
   const about = await summarizer.request('/')
   expect(about.status).toBe(200)

@@ -83,7 +83,7 @@ test('GET /api/infra-mcp/tools: 200 with the 21 tools of the specification', asy
   })
 })
 
-test('GET /api/infra-mcp/examples: 200 with prompts of five kinds', async () => {
+test('GET /api/infra-mcp/examples: 200 with prompts of five categories', async () => {
   const prompts = Array(4).fill(expect.any(String))
   expect(await (await installation().get('examples')).json()).toEqual({
     description: expect.any(String),
@@ -100,13 +100,13 @@ test('GET /api/infra-mcp/examples: 200 with prompts of five kinds', async () => 
 test.each([
   ['GET /api/infra-mcp/docs', 'docs'],
   ['GET /api/infra-mcp/github', 'github'],
-])('%s: 301 to somewhere else', async (_, name) => {
+])('%s: 301 to another path', async (_, name) => {
   const response = await installation().get(name)
   expect(response.status).toBe(301)
   expect(response.headers.get('location')).toMatch(/^https:\/\//)
 })
 
-test('POST /api/infra-mcp/validate-config: 200 for a key of the right form', async () => {
+test('POST /api/infra-mcp/validate-config: 200 when the key has the right format', async () => {
   const response = await installation().validate({ api_key: 'rnd_0123456789abcdef', endpoint: 'https://mcp.example' })
   expect(response.status).toBe(200)
   expect(await response.json()).toEqual({
@@ -124,19 +124,19 @@ test.each([
   [{ api_key: 'x'.repeat(40) }, ['api_key must start with rnd_']],
   [{ api_key: 'rnd_short' }, ['api_key appears too short']],
   [{ api_key: 'short' }, ['api_key must start with rnd_', 'api_key appears too short']],
-])('POST /api/infra-mcp/validate-config: 400 for %j', async (body, errors) => {
+])('POST /api/infra-mcp/validate-config: 400 when the body is %j', async (body, errors) => {
   const response = await installation().validate(body)
   expect(response.status).toBe(400)
   expect(await response.json()).toEqual({ valid: false, errors, help: expect.any(String) })
 })
 
-test.each(PATHS)('GET /api/infra-mcp/%s: 401 without a bearer, 403 for a wrong one', async (name) => {
+test.each(PATHS)('GET /api/infra-mcp/%s: 401 without a bearer, 403 with a wrong one', async (name) => {
   const { get } = installation()
   expect((await get(name, {})).status).toBe(401)
   expect((await get(name, bearer('wrong'))).status).toBe(403)
 })
 
-test('POST /api/infra-mcp/validate-config: 401 without a bearer, 403 for a wrong one', async () => {
+test('POST /api/infra-mcp/validate-config: 401 without a bearer, 403 with a wrong one', async () => {
   const { validate } = installation()
   expect((await validate({}, {})).status).toBe(401)
   expect((await validate({}, bearer('wrong'))).status).toBe(403)

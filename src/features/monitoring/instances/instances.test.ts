@@ -25,7 +25,7 @@ const ROUTES: [method: string, part: string][] = [
   ['POST', '/update'],
 ]
 
-test('GET /api/instance/:userId, /api/instance/:userId/stats and /api/instance/:userId/token: the newest agent, also by its own id', async () => {
+test('GET /api/instance/:userId, /stats and /token: 200 with the newest agent, also by the agent’s id', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const { user } = await read(SessionResponse, person.get('/api/auth/session'))
@@ -57,7 +57,7 @@ test('GET /api/instance/:userId, /api/instance/:userId/stats and /api/instance/:
   expect(await read(Instance, person.get(`/api/instance/${userId}`))).toMatchObject({ agentId })
 })
 
-test('POST /api/instance/:userId/:action: 200 with the word of each, and the agent obeys', async () => {
+test('POST /api/instance/:userId/:action: 200 with the message of each action, which the agent performs', async () => {
   await using server = await startServer({ WATCHDOG_KILL_WAIT: '0.05' })
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)
@@ -78,7 +78,7 @@ test('POST /api/instance/:userId/:action: 200 with the word of each, and the age
   }
 })
 
-test('POST /api/instance/:userId/:action: a failure says so, 400 for a bad image', async () => {
+test('POST /api/instance/:userId/:action: an error with the reason when the action fails, 400 when the image is invalid', async () => {
   const { web, signIn } = testPlatform({ environment: { SIGN_UP: 'open' } })
   const { cookie } = await signIn('ada@example.com', 'network')
   const created = await web.request('/api/agents', json('POST', { name: 'Ada' }, cookie))
@@ -109,7 +109,7 @@ test.each(ROUTES)(
   },
 )
 
-test('GET /api/instance/:userId: 429 beyond the rate of one address', async () => {
+test('GET /api/instance/:userId: 429 when one address exceeds its rate', async () => {
   const { web, signIn } = testPlatform({ environment: { RATE_LIMIT_INSTANCE: '1' } })
   const { cookie, user } = await signIn()
   const ask = () => web.request(`/api/instance/${user.id}`, { headers: cookie })

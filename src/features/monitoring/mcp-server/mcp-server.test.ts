@@ -40,7 +40,7 @@ async function open(environment: Record<string, string> = {}) {
   }
 }
 
-test('/mcp: the official client finds the tools and reads agents, logs and usage of its owner alone', async () => {
+test('/mcp: the official client lists the tools and reads only agents, logs and usage of its owner', async () => {
   await using platform = await open()
   const { agent, clock } = platform
   const line = { stream: 'stdout', text: 'hello from Bo', at: clock.now() } as const
@@ -65,7 +65,7 @@ test('/mcp: the official client finds the tools and reads agents, logs and usage
   expect(await mcp.use('read_usage')).toEqual({ text: '[]', isError: false })
 })
 
-test('/mcp: tool error when the key lacks the scope, a call of the agent when it has it', async () => {
+test('/mcp: a tool error when the key lacks the scope, a call of the agent when it has the scope', async () => {
   await using platform = await open()
   const talk = { agentId: platform.agent.id, message: 'Hi' }
   await using reading = await platform.connect(await platform.makeKey(['read']))
@@ -78,7 +78,7 @@ test('/mcp: tool error when the key lacks the scope, a call of the agent when it
   expect((await unlimited.use('list_agents')).isError).toBe(false)
 })
 
-test('POST /mcp: 429 for talk_to_agent beyond the chat’s rate limit; other tools keep working', async () => {
+test('POST /mcp: 429 for talk_to_agent when the chat’s rate is exceeded; other tools continue', async () => {
   await using platform = await open({ RATE_LIMIT_CHAT: '2' })
   await using mcp = await platform.connect(await platform.makeKey())
   const talk = { agentId: platform.agent.id, message: 'Hi' }
@@ -103,7 +103,7 @@ test('/mcp: every tool reports another user’s agent as not found', async () =>
   }
 })
 
-test('/mcp: 401 for a key that is revoked while its message comes, whatever it was limited to', async () => {
+test('/mcp: 401 when the key is revoked during the message, also for limited keys', async () => {
   await using platform = await open()
   const key = await platform.makeKey(['read'])
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'talk_to_agent', arguments: {} } }
@@ -136,7 +136,7 @@ test('/mcp: 401 for a key that is revoked while its message comes, whatever it w
   expect(response.status).toBe(401)
 })
 
-test('/mcp: 401 without a key and with a wrong one, 405 for GET and DELETE, and an error for an invalid message', async () => {
+test('/mcp: 401 without a key and with a wrong one, 405 for GET and DELETE, and an error when the message is invalid', async () => {
   await using platform = await open()
   const ask = async (method: string, key: string | null, body?: string) => {
     const headers = {

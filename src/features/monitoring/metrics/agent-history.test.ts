@@ -63,7 +63,7 @@ async function withHistory() {
   return { ...test, eve, historyOf }
 }
 
-test('GET /api/agents/:id/metrics: an hour in steps of one and five minutes, from samples, messages and calls', async () => {
+test('GET /api/agents/:id/metrics: 200 with an hour in steps of one and five minutes, from samples, messages and calls', async () => {
   const { historyOf } = await withHistory()
   const history = await read(AgentHistory, historyOf('?range=1h'))
   expect([history.loadSeconds, history.useSeconds, history.load.length, history.use.length]).toEqual([60, 300, 60, 12])
@@ -80,7 +80,7 @@ test('GET /api/agents/:id/metrics: an hour in steps of one and five minutes, fro
   expect(history.totals).toEqual({ messages: 1, failed: 0, calls: 1, tokens: 150, costUsd: 0.25 })
 })
 
-test('GET /api/agents/:id/metrics: a day by hours, a month by days, and each total is the sum of its parts', async () => {
+test('GET /api/agents/:id/metrics: 200 with a day by hours and a month by days, whose totals are the sums of their parts', async () => {
   const { historyOf } = await withHistory()
   const day = await read(AgentHistory, historyOf(''))
   expect([day.range, day.load.length, day.use.length]).toEqual(['24h', 24, 24])
@@ -98,7 +98,7 @@ test('GET /api/agents/:id/metrics: a day by hours, a month by days, and each tot
   expect(month.totals).toEqual(sums)
 })
 
-test("GET /api/agents/:id/metrics: 400 for another range, 404 for a stranger's agent, 401 without a session, 200 for the operator", async () => {
+test("GET /api/agents/:id/metrics: 400 when the range is unknown, 404 for a stranger's agent, 401 without a session, 200 for the operator", async () => {
   const { backend, eve, historyOf } = await withHistory()
   const refused = await historyOf('?range=2h')
   expect([refused.status, await refused.json()]).toEqual([400, { error: 'range must be 1h, 24h, 7d or 30d' }])

@@ -19,7 +19,7 @@ test.each([
   [2 * 1024 ** 3, '2GiB'],
   [2_096_128_000, '1.95GiB'],
   [123.46 * 1024 ** 2, '123.5MiB'],
-])('%d bytes are %s', (bytes, text) => {
+])('formatBinaryBytes of %d bytes is %s', (bytes, text) => {
   expect(formatBinaryBytes(bytes)).toBe(text)
 })
 
@@ -29,7 +29,7 @@ test.each([
   [999, 1_500_000, '999B / 1.5MB'],
   [null, 5, 'N/A'],
   [null, null, 'N/A'],
-])('traffic of %p and %p is %s', (inBytes, outBytes, text) => {
+])('formatTraffic of %p and %p is %s', (inBytes, outBytes, text) => {
   expect(formatTraffic(inBytes, outBytes)).toBe(text)
 })
 
@@ -40,7 +40,7 @@ test.each([
   [2 * HOUR + 5 * MINUTE, '2h 5m'],
   [DAY, '1d 0h'],
   [3 * DAY + 4 * HOUR + 5 * MINUTE, '3d 4h'],
-])('an uptime of %d ms is %s', (uptimeMs, text) => {
+])('formatUptime of %d ms is %s', (uptimeMs, text) => {
   expect(formatUptime(uptimeMs)).toBe(text)
 })
 
@@ -57,16 +57,16 @@ test.each([
   [14 * DAY, 'Up 2 weeks'],
   [60 * DAY, 'Up 2 months'],
   [800 * DAY, 'Up 2 years'],
-])('running for %d ms is %j', (uptimeMs, text) => {
+])('formatUpFor of %d ms is %j', (uptimeMs, text) => {
   expect(formatUpFor(uptimeMs)).toBe(text)
 })
 
-test('percentages have one place, and nothing of nothing is 0', () => {
+test('formatPercent has one decimal place, and toPercent is 0 when the total is 0', () => {
   expect([formatPercent(12.46), formatPercent(0), formatPercent(100)]).toEqual(['12.5%', '0%', '100%'])
   expect([toPercent(1, 4), toPercent(1, 0)]).toEqual([25, 0])
 })
 
-test('the stats of an agent, and what its runtime cannot measure', () => {
+test('formatStats returns the figures of an agent, and null when its runtime cannot measure one', () => {
   const stats = {
     cpuPercent: 0.149,
     memoryBytes: 100 * 1024 ** 2,

@@ -112,7 +112,7 @@ test('GET /api/metrics/:userId/historical: 200 with hours of the user’s agents
   })
 })
 
-test('GET /api/metrics/:userId/historical: each range has its hours, and old ones are forgotten', async () => {
+test('GET /api/metrics/:userId/historical: 200 with the hours of each range, without deleted old ones', async () => {
   const { platform, use, ada, add, sample, history } = await measured()
   await add('ada-1', ada.user.id)
   use.set('ada-1', STATS)
@@ -123,7 +123,7 @@ test('GET /api/metrics/:userId/historical: each range has its hours, and old one
   expect(platform.db.select().from(agentMetricHours).all()).toHaveLength(4)
 })
 
-test('GET /api/metrics/:userId/historical: before the first sample what agents use now, and nothing without agents', async () => {
+test('GET /api/metrics/:userId/historical: 200 with current use before the first sample, and nothing without agents', async () => {
   const { clock, use, ada, eve, add, history } = await measured()
   await add('ada-1', ada.user.id)
   await add('ada-2', ada.user.id)
@@ -134,7 +134,7 @@ test('GET /api/metrics/:userId/historical: before the first sample what agents u
   expect(nothing).toMatchObject({ metrics: [], averages: { cpu: null, memory: null, messages: null, errors: null } })
 })
 
-test('an agent that is down has no CPU and no memory, and one that cannot be asked counts for nothing', async () => {
+test('a sample has no CPU and memory when the agent is down, and is omitted when the agent does not respond', async () => {
   const { use, ada, add, sample, history, overview } = await measured()
   await add('ada-1', ada.user.id, 'error')
   use.set('ada-1', agentNotRunning())
@@ -153,7 +153,7 @@ test('an agent that is down has no CPU and no memory, and one that cannot be ask
   expect((await overview()).uptime.averageAgentUptime).toBe(75)
 })
 
-test('GET /api/metrics/:userId/performance: the latest samples and the calls of the last 24 h; unknown values are null', async () => {
+test('GET /api/metrics/:userId/performance: 200 with the latest samples and the calls of 24 h; unknown values are null', async () => {
   const { platform, clock, use, ada, add, sample, performance } = await measured()
   await add('ada-1', ada.user.id)
   await add('ada-2', ada.user.id)
@@ -181,7 +181,7 @@ test('GET /api/metrics/:userId/performance: the latest samples and the calls of 
   expect(await performance()).toMatchObject({ cpu: null, memory: null, errorRate: 25 })
 })
 
-test('GET /api/metrics/:userId/summary: zeros for a user without records; `degraded` lists unknown fields', async () => {
+test('GET /api/metrics/:userId/summary: 200 with zeros when a user has no records; `degraded` lists unknown fields', async () => {
   const { backend, ada } = await measured()
   const response = await backend.request(`/api/metrics/${ada.user.id}/summary`, { headers: OPERATOR })
   expect(response.status).toBe(200)
@@ -206,7 +206,7 @@ test('GET /api/metrics/:userId/summary: zeros for a user without records; `degra
   })
 })
 
-test('GET /api/metrics/:userId/summary: revenue of the ledger, bookings and skills', async () => {
+test('GET /api/metrics/:userId/summary: 200 with revenue from ledger, bookings and skills', async () => {
   const { backend, ada, eve, platform, clock, add } = await measured()
   await add('one', ada.user.id)
   const { db } = platform
@@ -291,14 +291,14 @@ test.each(['historical', 'performance', 'summary'])(
   },
 )
 
-test('GET /api/metrics/:userId/historical: 400 for a range that there is not', async () => {
+test('GET /api/metrics/:userId/historical: 400 when the range is unknown', async () => {
   const { history } = await measured()
   const response = await history('?range=1y')
   expect(response.status).toBe(400)
   expect(await response.json()).toEqual({ error: 'range must be 24h, 7d or 30d' })
 })
 
-test('GET /api/metrics: everything from real rows of one’s own', async () => {
+test('GET /api/metrics: 200 with figures from the user’s own rows', async () => {
   const { platform, clock, web, use, ada, eve, add, say, sample } = await measured()
   await add('ada-1', ada.user.id)
   await add('ada-2', ada.user.id, 'stopped')
@@ -343,7 +343,7 @@ test('GET /api/metrics: everything from real rows of one’s own', async () => {
   expect(metrics.storage.percentUsed).toBeCloseTo((metrics.storage.used / metrics.storage.total) * 100, 0)
 })
 
-test('GET /api/metrics: a user without agents gets zeros for counts and null for unmeasured values', async () => {
+test('GET /api/metrics: 200 with zero counts and null for unmeasured values when a user has no agents', async () => {
   const { web, overview } = await measured()
   const metrics = await overview()
   expect(metrics).toMatchObject({
@@ -356,7 +356,7 @@ test('GET /api/metrics: a user without agents gets zeros for counts and null for
   expect((await web.request('/api/metrics')).status).toBe(401)
 })
 
-test('the platform’s uptime: a silence of its samples is time that it was down', async () => {
+test('the platform’s uptime counts a gap between samples as downtime', async () => {
   const { sample, overview } = await measured()
   await sample()
   for (let minute = 0; minute < 30; minute += 1) await sample()

@@ -59,7 +59,7 @@ test('GET /api/mission-control/fleet/*: 200 with empty bodies without a session'
   expect(await readFrom('bookings')).toEqual({ bookings: [] })
 })
 
-test('GET /api/mission-control/fleet/graph: the caller’s agents at stable positions, with known values only', async () => {
+test('GET /api/mission-control/fleet/graph: 200 with the caller’s agents at stable positions, and only known values', async () => {
   const { ada, eve, add, get, platform, clock } = await withPeople()
   const one = await add(ada.user.id, 'One')
   await write(platform.db, (tx) => tx.update(agents).set({ startedAt: clock.now() }).run())
@@ -94,7 +94,7 @@ test('GET /api/mission-control/fleet/graph: the caller’s agents at stable posi
   expect(new Set(after.nodes.map(({ x, y }) => `${x},${y}`)).size).toBe(3)
 })
 
-test('GET /api/mission-control/fleet/graph: edges are of real runs, and as strong as they were frequent', async () => {
+test('GET /api/mission-control/fleet/graph: 200 with edges of real runs, as strong as they are frequent', async () => {
   const { ada, add, get, ask, web } = await withPeople()
   const [one, two, boss] = [
     await add(ada.user.id, 'One'),
@@ -134,7 +134,7 @@ test('GET /api/mission-control/fleet/graph: 200 and degraded when the rows canno
   })
 })
 
-test('GET /api/mission-control/fleet/traces: the last twenty own calls with their real times, tokens and costs, newest first', async () => {
+test('GET /api/mission-control/fleet/traces: 200 with the last twenty own calls with time, tokens and cost, newest first', async () => {
   const { ada, eve, add, get, platform } = await withPeople()
   const agentId = await add(ada.user.id, 'One')
   const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 13, 0, second))
@@ -162,7 +162,7 @@ test('GET /api/mission-control/fleet/traces: the last twenty own calls with thei
   expect(await read(Trace.array(), get('traces', eve))).toHaveLength(1)
 })
 
-test('GET /api/mission-control/fleet/costs: what each agent used this month and all did ever, beside the price of the plan', async () => {
+test('GET /api/mission-control/fleet/costs: 200 with this month’s cost per agent, the total, and the price of the plan', async () => {
   const { ada, eve, add, get, platform, clock } = await withPeople()
   clock.set(new Date('2026-09-30T23:59:00Z'))
   const one = await add(ada.user.id, 'One')
@@ -195,7 +195,7 @@ test('GET /api/mission-control/fleet/costs: what each agent used this month and 
   expect(await read(FleetCosts, get('costs', eve))).toMatchObject({ costs: [], totalSpend: 0, managedAiCost: 0 })
 })
 
-test('GET /api/mission-control/fleet/costs: 200 with no plan cost when the plan is not paid', async () => {
+test('GET /api/mission-control/fleet/costs: 200 without a plan cost when the plan is not paid', async () => {
   const { ada, get, platform } = await withPeople()
   await write(platform.db, (tx) => tx.update(users).set({ subscriptionStatus: 'canceled' }).run())
   expect(await read(FleetCosts, get('costs'))).toMatchObject({ plan: 'collective', managedAiCost: 0 })
@@ -206,7 +206,7 @@ test('GET /api/mission-control/fleet/costs: 200 with no plan cost when the plan 
   expect(ada.user.plan).toBe('collective')
 })
 
-test('GET /api/mission-control/fleet/bookings: the newest ten own agents that are pending', async () => {
+test('GET /api/mission-control/fleet/bookings: 200 with the newest ten own agents that are pending', async () => {
   const { ada, eve, add, get } = await withPeople()
   for (let count = 0; count < 12; count++) await add(ada.user.id, `A${count}`, { status: 'pending' })
   await add(ada.user.id, 'Runs')
@@ -218,7 +218,7 @@ test('GET /api/mission-control/fleet/bookings: the newest ten own agents that ar
   expect(bookings[0]).toMatchObject({ status: 'pending', tier: 'solo' })
 })
 
-test('the backend API returns all or one user’s rows to the operator, and a user’s own rows to the user', async () => {
+test('the backend API returns rows of all users or of one to the operator, and own rows to a user', async () => {
   const { ada, eve, add, ask, platform, clock } = await withPeople()
   const one = await add(ada.user.id, 'One', { status: 'pending' })
   const hers = await add(eve.user.id, 'Hers')

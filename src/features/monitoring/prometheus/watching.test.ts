@@ -40,7 +40,7 @@ async function scrape({ backend }: Platform) {
 
 const openPlatform = () => testPlatform({ environment: { METRICS_TOKEN } })
 
-test('GET /metrics: 200 in the text form of Prometheus, which a parser of it reads', async () => {
+test('GET /metrics: 200 in the text format of Prometheus, which its parser accepts', async () => {
   const { families, value, contentType } = await scrape(openPlatform())
   expect(contentType).toStartWith('text/plain; version=0.0.4')
   expect(families.map(({ name }) => name)).toEqual(
@@ -67,7 +67,7 @@ test('GET /metrics: 200 in the text form of Prometheus, which a parser of it rea
   expect(value('stead_turns_under_way')).toBe(0)
 })
 
-test('GET /metrics: requests by the pattern of their route, and one line for all that no route answers', async () => {
+test('GET /metrics: 200 with requests by route pattern, and one line for all requests without a route', async () => {
   const platform = openPlatform()
   const { cookie } = await platform.signIn()
   for (const id of ['agent_1', 'agent_2', 'agent_3'])
@@ -87,7 +87,7 @@ test('GET /metrics: requests by the pattern of their route, and one line for all
   expect(text).toContain(`stead_http_request_duration_seconds_count{${labels}} 4\n`)
 })
 
-test('GET /metrics: agents and jobs by state follow every change, and no row is counted twice', async () => {
+test('GET /metrics: 200 with agents and jobs by state after every change, each row once', async () => {
   const platform = openPlatform()
   const { db, clock, sealer, enqueue } = platform.platform.accounts
   const { user } = await platform.signIn()
@@ -114,7 +114,7 @@ test('GET /metrics: agents and jobs by state follow every change, and no row is 
   expect((await scrape(platform)).value('stead_jobs', { state: 'queued' })).toBe(0)
 })
 
-test('GET /metrics: tokens and cost equal the recorded usage exactly', async () => {
+test('GET /metrics: 200 with tokens and cost equal to the recorded usage', async () => {
   const platform = openPlatform()
   const { db } = platform.platform.accounts
   const day = { userId: 'user_1', agentId: 'agent_1', model: 'm', provider: 'openai', day: '2026-01-01' }
@@ -146,7 +146,7 @@ test.each([
   [bearer('another token than this'), 403],
   [bearer(`${METRICS_TOKEN}0`), 403],
 ] as const)(
-  'GET /metrics: %j is refused with %i when METRICS_TOKEN is set, on this machine too',
+  'GET /metrics: when METRICS_TOKEN is set and the headers are %j, %i, also on this machine',
   async (headers, status) => {
     const platform = openPlatform()
     for (const address of ['127.0.0.1', '203.0.113.7']) {
@@ -176,13 +176,10 @@ test.each([
   ['127.0.0.1', { 'x-azure-clientip': '203.0.113.7' }, 403],
   ['127.0.0.1', { 'x-envoy-external-address': '203.0.113.7' }, 403],
   ['127.0.0.1', { 'tailscale-user-login': 'ada@example.com' }, 403],
-] as const)(
-  'GET /metrics: without METRICS_TOKEN a caller from %p with %j gets %i',
-  async (address, headers, status) => {
-    const response = await testPlatform().api('backend', { address }).request('/metrics', { headers })
-    expect(response.status).toBe(status)
-  },
-)
+] as const)('GET /metrics: without METRICS_TOKEN, from %p with %j, %i', async (address, headers, status) => {
+  const response = await testPlatform().api('backend', { address }).request('/metrics', { headers })
+  expect(response.status).toBe(status)
+})
 
 test('GET /metrics: 403 without METRICS_TOKEN when the host is not a name of this machine', async () => {
   const { app } = testPlatform()

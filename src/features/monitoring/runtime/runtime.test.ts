@@ -56,7 +56,7 @@ async function withInstances(change: Partial<Runtime> = {}) {
   return { ...test, ada, eve, get, asEve: { ...OPERATOR, 'x-user-id': eve.user.id } }
 }
 
-test('GET /api/runtime/version: for everybody; the time of the last deployment, null before the first', async () => {
+test('GET /api/runtime/version: 200 without credentials, with the time of the last deployment or null', async () => {
   const { platform, clock, get } = await withInstances()
   const version = () => read(RuntimeVersion, get('version', {}))
   expect(await version()).toEqual({ runtimeVersion: 'unknown', image: platform.imageRules.image, deployedAt: null })
@@ -71,7 +71,7 @@ test('GET /api/runtime/version: for everybody; the time of the last deployment, 
   expect((await version()).deployedAt).toBe(finishedAt.toISOString())
 })
 
-test('GET /api/runtime/instances: those that run and have a row, and since when', async () => {
+test('GET /api/runtime/instances: 200 with instances that run and have a row, and their uptime', async () => {
   const { ada, get, asEve } = await withInstances()
   const { instances, count } = await read(RuntimeInstances, get('instances'))
   expect(count).toBe(1)
@@ -91,14 +91,14 @@ test('GET /api/runtime/instances: those that run and have a row, and since when'
   expect(await read(RuntimeInstances, get('instances', asEve))).toEqual({ instances: [], count: 0 })
 })
 
-test('GET /api/runtime/instances: 500 when the engine cannot be asked', async () => {
+test('GET /api/runtime/instances: 500 when the engine does not respond', async () => {
   const { get } = await withInstances({ list: () => Promise.reject(new AppError('unavailable', 'No engine')) })
   const response = await get('instances')
   expect(response.status).toBe(500)
   expect(await response.json()).toEqual({ error: 'Failed to list instances' })
 })
 
-test('GET /api/runtime/instances/:id/stats: 500 when the engine cannot be asked, 409 for one that does not run', async () => {
+test('GET /api/runtime/instances/:id/stats: 500 when the engine does not respond, 409 when the instance does not run', async () => {
   const { get } = await withInstances()
   const failed = await get('instances/ada-1/stats')
   expect(failed.status).toBe(500)
@@ -109,7 +109,7 @@ test('GET /api/runtime/instances/:id/stats: 500 when the engine cannot be asked,
   expect(await stopped.json()).toEqual({ error: 'Agent is not running', code: 'NOT_RUNNING' })
 })
 
-test('GET /api/runtime/instances…: 404 for a stranger and for one that is not there, 401 and 403 without the key', async () => {
+test('GET /api/runtime/instances…: 404 for a stranger and when it is missing, 401 and 403 without the key', async () => {
   const { get, asEve } = await withInstances()
   for (const response of [await get('instances/ada-1/stats', asEve), await get('instances/missing-1/stats')]) {
     expect(response.status).toBe(404)
@@ -121,7 +121,7 @@ test('GET /api/runtime/instances…: 404 for a stranger and for one that is not 
   }
 })
 
-test('a real agent: its instance, its stats, and when it was deployed', async () => {
+test('GET /api/runtime/instances: 200 with a real agent, its stats and its deployment time', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const before = Date.now()

@@ -19,7 +19,7 @@ test('GET /api/billing: 200 with plans, packs and usage; 401 without a session',
   expect((await web.request('/api/billing')).status).toBe(401)
 })
 
-test('GET /api/payments/credits: 303 to the card service at the price of the pack, and no credits until it says so', async () => {
+test('GET /api/payments/credits: 303 to the card service at the price of the pack, and no credits before it reports the payment', async () => {
   await using stripe = startStripeDouble()
   const { web, signIn } = testPlatform({ environment: stripe.environment })
   const ada = await signIn('ada@example.com')

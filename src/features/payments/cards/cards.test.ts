@@ -80,7 +80,7 @@ async function installation(environment: Record<string, string> = {}) {
   }
 }
 
-test('GET /api/payments/checkout: 303 to the card service at our price, and no plan until it says it was paid', async () => {
+test('GET /api/payments/checkout: 303 to the card service at our price, and no plan before it reports the payment', async () => {
   await using it = await installation()
   for (const [plan, minorUnits] of [
     ['solo', 2900],
@@ -126,7 +126,7 @@ test.each([
   },
 )
 
-test('without Stripe: 503 NOT_CONFIGURED that says what an operator does, and the page still has everything else', async () => {
+test('payment routes without Stripe: 503 NOT_CONFIGURED with the settings for the operator; GET /api/billing is 200', async () => {
   const { web, signIn } = testPlatform()
   const ada = await signIn('ada@example.com', 'solo')
   const post = (path: string, body: object) => web.request(path, json('POST', body, ada.cookie))
@@ -173,7 +173,7 @@ test('GET /api/payments/checkout: 503 without the webhook secret, because paymen
   expect(stripe.calls).toEqual([])
 })
 
-test('POST /api/webhooks/stripe: a subscription gives the plan of its price, and nothing else does', async () => {
+test('POST /api/webhooks/stripe: 200 and only a subscription gives the plan of its price', async () => {
   await using it = await installation()
   const response = await it.send(it.event('customer.subscription.created', it.subscription({}, 6900)))
   expect([response.status, await response.json()]).toEqual([200, { received: true }])
@@ -190,7 +190,7 @@ test('POST /api/webhooks/stripe: a subscription gives the plan of its price, and
   expect(lines).toMatchObject([{ actor: 'cards', action: 'account.change', detail: { plan: ['free', 'collective'] } }])
 })
 
-test('POST /api/webhooks/stripe: an unsigned, modified, foreign or old event has no effect', async () => {
+test('POST /api/webhooks/stripe: 400 when the event is unsigned, modified, foreign or old', async () => {
   await using it = await installation()
   const event = it.event('customer.subscription.created', it.subscription())
   const refused = [
@@ -215,7 +215,7 @@ test('POST /api/webhooks/stripe: an unsigned, modified, foreign or old event has
   expect((await it.send(event)).status).toBe(200)
 })
 
-test('POST /api/webhooks/stripe: 200 deliveries of one payment at once, and as many under other event ids, give its credits once', async () => {
+test('POST /api/webhooks/stripe: 200 and credits once when one payment is reported 200 times, also under other event ids', async () => {
   await using it = await installation()
   const session = {
     id: 'cs_1',
@@ -258,7 +258,7 @@ test.each([
   [{ currency: 'jpy' }, 'another currency'],
   [{ metadata: { purpose: 'credits', pack: '500', userId: 'usr_nobody' } }, 'unknown user'],
   [{ metadata: {} }, 'somebody else’s sale'],
-])('POST /api/webhooks/stripe: no credits for %j (%s)', async (over) => {
+])('POST /api/webhooks/stripe: 200 without credits for %j (%s)', async (over) => {
   await using it = await installation()
   const session = {
     id: 'cs_1',
@@ -275,7 +275,7 @@ test.each([
   expect(checkLedger(it.db)).toMatchObject({ entries: 0, faults: [] })
 })
 
-test('POST /api/webhooks/stripe: the first payment of a referred user credits them and their referrer', async () => {
+test('POST /api/webhooks/stripe: 200 and the first payment of a referred user credits both users', async () => {
   await using it = await installation()
   const referrer = await it.signIn('bo@example.com')
   await write(it.db, (tx) => noteReferral(tx, it.platform, it.ada.user, referrer.user.referralCode ?? ''))
@@ -297,7 +297,7 @@ test('POST /api/webhooks/stripe: the first payment of a referred user credits th
   expect(checkLedger(it.db).faults).toEqual([])
 })
 
-test('POST /api/webhooks/stripe: in whatever order events come, the newest decides, and the end is the end', async () => {
+test('POST /api/webhooks/stripe: 200 and the newest event decides in any order; after the end of a subscription none does', async () => {
   const orders = [
     [0, 1, 2, 3],
     [3, 2, 1, 0],
@@ -327,7 +327,7 @@ test('POST /api/webhooks/stripe: in whatever order events come, the newest decid
   }
 })
 
-test('POST /api/webhooks/stripe: an older update changes nothing, one of the same second does, its beginning does not', async () => {
+test('POST /api/webhooks/stripe: 200 without effect when an update is older, with effect when it has the same second', async () => {
   await using it = await installation()
   const now = it.seconds()
   await it.send(it.event('customer.subscription.updated', it.subscription({}, 14_900), { created: now }))
@@ -338,7 +338,7 @@ test('POST /api/webhooks/stripe: an older update changes nothing, one of the sam
   expect(it.row()).toMatchObject({ plan: 'network' })
 })
 
-test('a failed payment: the plan continues for the grace period, then pauses, and resumes with the payment; one mail each', async () => {
+test('POST /api/webhooks/stripe: a failed payment pauses the plan after the grace period until it is paid, with one mail each', async () => {
   await using it = await installation()
   const sendStatus = (status: string) => it.send(it.event('customer.subscription.updated', it.subscription({ status })))
   await sendStatus('active')
@@ -387,7 +387,7 @@ test('POST /api/payments/storage-upgrade: 200 with the page; the storage starts 
   expect((await it.web.request('/api/payments/storage-upgrade', json('POST', {}))).status).toBe(401)
 })
 
-test('POST /api/billing: portal, cancel, restore and change ask the card service, and change nothing here', async () => {
+test('POST /api/billing: 200 for portal, cancel, restore and change from the card service, without changes here', async () => {
   await using it = await installation()
   expect((await it.bill({ action: 'open-portal' })).status).toBe(404)
   expect((await it.bill({ action: 'cancel' })).status).toBe(404)
@@ -418,7 +418,7 @@ test('POST /api/billing: portal, cancel, restore and change ask the card service
   expect((await it.web.request('/api/billing', stranger)).status).toBe(404)
 })
 
-test('POST /api/billing: buy-credits and create-checkout return the checkout page and price; 400 for unknown products', async () => {
+test('POST /api/billing: 200 with checkout page and price for buy-credits and create-checkout; 400 when the product is unknown', async () => {
   await using it = await installation()
   expect(await (await it.bill({ action: 'buy-credits', pack: '50' })).json()).toEqual({
     success: true,
@@ -454,7 +454,7 @@ test.each([
   ['refuses', 502, 'CARDS_FAILED'],
   ['no key', 502, 'CARDS_FAILED'],
 ] as const)(
-  'GET /api/payments/checkout while the card service is %p: %i %s, without its words',
+  'GET /api/payments/checkout: when the card service is %p, %i %s without its message',
   async (fault, status, code) => {
     await using it = await installation()
     it.stripe.fail(fault)
@@ -469,7 +469,7 @@ test.each([
   300_000,
 )
 
-test('invoice.paid: revenue in the ledger and GET /api/receipts/:id, once, also before anything is known of the subscription', async () => {
+test('POST /api/webhooks/stripe: 200 for invoice.paid adds revenue and a receipt once, also for an unknown subscription', async () => {
   await using it = await installation()
   const invoice = (over: object) =>
     it.event('invoice.paid', {
@@ -506,7 +506,7 @@ test('invoice.paid: revenue in the ledger and GET /api/receipts/:id, once, also 
   expect((await it.web.request('/api/receipts')).status).toBe(401)
 })
 
-test('POST /api/webhooks/stripe: of two paid plans the cheaper one is cancelled and credited with one mail', async () => {
+test('POST /api/webhooks/stripe: 200 cancels and credits the cheaper one of two paid plans, with one mail', async () => {
   await using it = await installation()
   it.stripe.customers.set('sub_2', 'cus_2')
   await it.send(it.event('customer.subscription.created', it.subscription({}, 6900)))
@@ -552,7 +552,7 @@ test('POST /api/webhooks/stripe: of two paid plans the cheaper one is cancelled 
   expect(it.mails()).toEqual(['duplicate-subscription'])
 })
 
-test('POST /api/webhooks/stripe: of two equal plans the older one is cancelled; ending subscriptions and storage stay', async () => {
+test('POST /api/webhooks/stripe: 200 cancels the older one of two equal plans; ending subscriptions and storage stay', async () => {
   await using it = await installation()
   const asked = () =>
     it.db
@@ -575,7 +575,7 @@ test('POST /api/webhooks/stripe: of two equal plans the older one is cancelled; 
   expect(it.stripe.calls.filter(({ path }) => path.includes('balance'))).toEqual([])
 })
 
-test('DELETE account: cancels subscriptions at the card service', async () => {
+test('DELETE /api/settings/account: 200 cancels subscriptions at the card service', async () => {
   await using it = await installation()
   await it.send(it.event('customer.subscription.created', it.subscription()))
   const { deleteAccount } = await import('../../admin/personal-data/delete-account.ts')
@@ -587,7 +587,7 @@ test('DELETE account: cancels subscriptions at the card service', async () => {
   expect(it.stripe.calls.at(-1)).toMatchObject({ method: 'DELETE', path: '/v1/subscriptions/sub_1' })
 })
 
-test('POST /api/subscriptions/deploy: 200 activates a tier; 400, 404 and 401 for the rest', async () => {
+test('POST /api/subscriptions/deploy: 200 activates a tier; 400, 404 and 401 otherwise', async () => {
   await using it = await installation()
   const deploy = (body: object, headers = { authorization: `Bearer ${it.config.internalApiKey}` }) =>
     it.backend.request('/api/subscriptions/deploy', json('POST', body, headers))

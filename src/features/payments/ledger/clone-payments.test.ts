@@ -75,7 +75,7 @@ async function openTestPlatform(rpcUrl: string) {
   }
 }
 
-describe.skipIf(!hasAnvil)('payments for clones, in the books', () => {
+describe.skipIf(!hasAnvil)('payments for clones in the ledger', () => {
   let chain: TestChain
   beforeAll(async () => {
     chain = await startTokenChain(CHAIN_ID, TOKEN)
@@ -89,7 +89,7 @@ describe.skipIf(!hasAnvil)('payments for clones, in the books', () => {
   const pay = (amount: bigint) =>
     chain.call({ to: TOKEN, abi: ABI, functionName: 'transfer', args: [TREASURY, amount] })
 
-  test('a clone payment is posted once as a sale and is final after twelve blocks', async () => {
+  test('are posted once as a sale, and are final after twelve blocks', async () => {
     const { clone, sales, payment, look, flags, causes } = await openTestPlatform(chain.rpcUrl)
     const hash = await pay(2_500_000n)
     const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await clone(hash)).status))
@@ -103,7 +103,7 @@ describe.skipIf(!hasAnvil)('payments for clones, in the books', () => {
     expect([sales(), flags()]).toEqual([2_500_000, []])
   })
 
-  test('K4: a payment that a reorganization takes back is flagged and booked back, once; and again when it returns', async () => {
+  test('are reversed once when a reorganization removes them, and posted again when they return', async () => {
     const { clone, sales, payment, look, flags, logLines, shownUndone, mails } = await openTestPlatform(chain.rpcUrl)
     const hash = await pay(1_000_000n)
     const raw = await chain.client.request({ method: 'eth_getRawTransactionByHash' as never, params: [hash] as never })
@@ -124,7 +124,7 @@ describe.skipIf(!hasAnvil)('payments for clones, in the books', () => {
     expect([await shownUndone(), mails()]).toEqual([null, ['clone-payment-undone']])
   })
 
-  test('a chain that does not answer undoes nothing', async () => {
+  test('stay unchanged when the chain does not respond', async () => {
     const { clone, sales, payment, look, platform } = await openTestPlatform(chain.rpcUrl)
     expect((await clone(await pay(1_000_000n))).status).toBe(200)
     const dead = testPlatform({

@@ -29,7 +29,7 @@ function books(): Connection & { post(posting: Posting): Promise<boolean>; move:
 }
 type Move = (cause: string, from: Account, to: Account, amount: number) => Promise<boolean>
 
-test('an entry is posted once for its cause, 200 at a time, and balances are the sums of lines', async () => {
+test('post stores an entry once per cause, also 200 times at once, and balances are the sums of lines', async () => {
   const { db, move } = books()
   const ada = creditsOf('usr_ada')
   const posted = await Promise.all(Array.from({ length: 200 }, () => move('stripe:evt_1', CARDS, ada, 5 * DOLLAR)))
@@ -39,7 +39,7 @@ test('an entry is posted once for its cause, 200 at a time, and balances are the
   expect(checkLedger(db)).toEqual({ entries: 1, lines: 2, accounts: 2, faults: [] })
 })
 
-test('the same cause with other amounts, or another account, is a conflict and changes nothing', async () => {
+test('post throws a conflict and changes nothing when a cause has other amounts or another account', async () => {
   const { db, move } = books()
   await move('once', CARDS, creditsOf('usr_ada'), DOLLAR)
   await expect(move('once', CARDS, creditsOf('usr_ada'), 2 * DOLLAR)).rejects.toMatchObject({ kind: 'conflict' })
@@ -47,7 +47,7 @@ test('the same cause with other amounts, or another account, is a conflict and c
   expect(checkLedger(db)).toEqual({ entries: 1, lines: 2, accounts: 2, faults: [] })
 })
 
-test('of 200 that spend at once only those are posted that the balance covers', async () => {
+test('post accepts only the covered ones of 200 concurrent debits', async () => {
   const { db, move } = books()
   const ada = creditsOf('usr_ada')
   await move('card', CARDS, ada, 50_000)
@@ -101,7 +101,7 @@ test.each([
       [CARDS, 1],
     ],
   ],
-] satisfies [string, [Account, number][]][])('no entry is made of %s', async (_, lines) => {
+] satisfies [string, [Account, number][]][])('post throws when given %s', async (_, lines) => {
   const it = books()
   const posting = { cause: 'bad', memo: '', lines: lines.map(([account, amount]) => ({ account, amount })) }
   await expect(it.post(posting)).rejects.toThrow()
@@ -126,7 +126,7 @@ const movement = fc.record({
   amount: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: 2 ** 40 })),
 })
 
-test('after every random history the ledger sums to the balances, and to zero', async () => {
+test('the ledger adds up to the balances, and to zero, after every random history', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(movement, { maxLength: 40 }), async (history) => {
       const { db, move, close } = books()
@@ -192,7 +192,7 @@ test('stead ledger check reports every manual change of the database', async () 
   expect(checkLedger(db).faults).toEqual([])
 })
 
-test('GET /api/credits: the balance of the ledger, which settings and administrators see as well', async () => {
+test('GET /api/credits: 200 with the balance of the ledger, which settings and administrators get too', async () => {
   const { platform, web, signIn } = testPlatform({ environment: { ADMIN_EMAILS: 'root@example.com' } })
   const ada = await signIn('ada@example.com', 'solo')
   const root = await signIn('root@example.com')
@@ -222,7 +222,7 @@ test('GET /api/credits: the balance of the ledger, which settings and administra
   expect((await web.request('/api/credits')).status).toBe(401)
 })
 
-test('GET /api/ledger: own lines only, newest first, page by page, each once; a stranger sees none of them', async () => {
+test('GET /api/ledger: 200 with own lines, newest first, page by page, and none for a stranger', async () => {
   const { platform, web, signIn, clock: now } = testPlatform()
   const ada = await signIn('ada@example.com')
   const eve = await signIn('eve@example.com')
@@ -261,7 +261,7 @@ test('GET /api/ledger: own lines only, newest first, page by page, each once; a 
   expect((await web.request('/api/ledger', { headers: bearer('sk_wrong') })).status).toBe(401)
 })
 
-test('GET /api/ledger/export: CSV of every own line, and no formula', async () => {
+test('GET /api/ledger/export: 200 with all own lines as CSV without formulas', async () => {
   const { platform, web, signIn } = testPlatform()
   const ada = await signIn('ada@example.com')
   await write(platform.db, (tx) => {
@@ -280,7 +280,7 @@ test('GET /api/ledger/export: CSV of every own line, and no formula', async () =
   expect((await web.request('/api/ledger/export')).status).toBe(401)
 })
 
-test('checkLedger reports a payment without a posting', () => {
+test('checkLedger reports a payment when it has no posting', () => {
   const { sqlite, db } = openTestDatabase()
   sqlite.exec(`INSERT INTO wallet_payments (id, kind, purpose, reference, currency, recipient, amount_micro_usd, status, created_at)
     VALUES ('pay_1', 'transfer', 'send', 'one', 'USDC', '0xb', 1500000, 'succeeded', 0)`)

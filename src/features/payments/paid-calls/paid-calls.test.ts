@@ -16,7 +16,7 @@ import { PaidCall, PaidCallResult } from './schemas.ts'
 
 const PRICE = 250_000n
 
-describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
+describe.skipIf(!hasAnvil)('paid requests (x402)', () => {
   let chain: TestChain
   beforeAll(async () => {
     chain = await startTestChain(8453)
@@ -49,7 +49,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     expect([it.seller.requests, it.seller.shown.length]).toEqual([2, 1])
   })
 
-  test('a free resource creates no payment', async () => {
+  test('POST /api/wallet/fetch: 200 without a payment when the resource is free', async () => {
     await using it = await openTestPlatform()
     it.seller.behaviour = 'is free'
     const answer = await read(PaidCallResult, it.call())
@@ -70,7 +70,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     ['a fraction', { amount: '0.25' }],
     ['an amount beyond every number', { amount: '9'.repeat(40) }],
     ['nobody', { payTo: 'vitalik.eth' }],
-  ])('a seller that requests %s: 402 without a signature', async (_what, demand) => {
+  ])('POST /api/wallet/fetch: 402 without a signature when a seller requests %s', async (_what, demand) => {
     await using it = await openTestPlatform()
     it.seller.demand = demand
     const answer = await it.call()
@@ -80,7 +80,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test.each(['takes, then 502', 'takes, then asks again'] as const)(
-    'a seller who %s: its response is returned, the payment has succeeded, and it is not paid twice',
+    'POST /api/wallet/fetch: 200 with the response when a seller %s; the payment succeeded and is made once',
     async (behaviour) => {
       await using it = await openTestPlatform()
       it.seller.behaviour = behaviour
@@ -91,7 +91,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     },
   )
 
-  test('a seller that settles but does not respond: 504 with status unknown, then succeeded from the chain', async () => {
+  test('POST /api/wallet/fetch: 504 with status unknown when a seller settles but does not respond, then succeeded from the chain', async () => {
     await using it = await openTestPlatform()
     it.seller.behaviour = 'takes, then cut'
     const answer = await it.call()
@@ -104,7 +104,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test.each(['asks again without taking', 'says that it took, and did not'] as const)(
-    'a seller that %s: unknown until the signature expires, then failed; succeeded if it was settled before',
+    'a payment when a seller %s: unknown until the signature expires, then failed, or succeeded if it was settled before',
     async (behaviour) => {
       for (const takesLater of [false, true]) {
         // The test moves the clock of this chain.
@@ -127,7 +127,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     },
   )
 
-  test('the policy of the wallet holds: 403 each, and nothing is signed', async () => {
+  test('POST /api/wallet/fetch: 403 without a signature when the policy of the wallet forbids the payment', async () => {
     await using it = await openTestPlatform()
     const policy = (change: object) =>
       it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, ...change }, it.cookie))
@@ -141,7 +141,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     expect([it.rows(), it.seller.shown]).toEqual([[], []])
   })
 
-  test('above the threshold it waits; once approved, the same call is paid, once', async () => {
+  test('POST /api/wallet/fetch: 202 above the threshold, and the same call is paid once when it is approved', async () => {
     await using it = await openTestPlatform()
     await it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, approvalAbove: '0.1' }, it.cookie))
     expect((await it.call()).status).toBe(202)
@@ -186,7 +186,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     expect([it.seller.shown, await it.held()]).toEqual([[], 10_000_000n])
   })
 
-  test('PATCH /api/wallet/policy: freezing ends an approved call, and unfreezing does not bring it back', async () => {
+  test('PATCH /api/wallet/policy: 200 and freezing cancels an approved call for good', async () => {
     await using it = await openTestPlatform()
     const policy = await approved(it, { frozen: true })
     expect(it.rows()).toMatchObject([{ status: 'failed', reason: 'This wallet is frozen', checkAt: null }])
@@ -196,7 +196,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     expect([it.seller.shown, await it.held()]).toEqual([[], 10_000_000n])
   })
 
-  test('callPaying signs nothing when the wallet is frozen after the order and before the signature', async () => {
+  test('callPaying signs nothing when the wallet is frozen between order and signature', async () => {
     await using it = await openTestPlatform()
     const { platform, wallet } = it
     const frozen = platform.clock.now()
@@ -211,7 +211,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     expect([it.seller.shown, await it.held()]).toEqual([[], 10_000_000n])
   })
 
-  test('callPaying pays nothing in a copy of the installation, not even an approved call', async () => {
+  test('callPaying pays nothing in a copy of the installation, also for an approved call', async () => {
     await using it = await openTestPlatform()
     await approved(it, {})
     const call = PaidCall.parse({ url: it.seller.url })
@@ -222,7 +222,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     expect(it.seller.shown).toEqual([])
   })
 
-  test('ten at once against a limit of a dollar: four are paid', async () => {
+  test('POST /api/wallet/fetch: four of ten concurrent calls are paid when the limit is a dollar', async () => {
     await using it = await openTestPlatform()
     await it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, perDay: '1' }, it.cookie))
     const answers = await Promise.all(
@@ -232,7 +232,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     expect(await it.held()).toBe(9_000_000n)
   })
 
-  test('one Idempotency-Key is one payment, and the first answer again', async () => {
+  test('POST /api/wallet/fetch: one payment and the first response when an Idempotency-Key is repeated', async () => {
     await using it = await openTestPlatform()
     const key = { 'idempotency-key': 'report' }
     const answers = await Promise.all(Array.from({ length: 20 }, async () => (await it.call({}, key)).text()))
@@ -240,7 +240,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     expect(it.seller.shown).toHaveLength(1)
   })
 
-  test('POST /v1/paid-fetch: an agent pays with its own token from its own wallet; 401 without, 404 without a wallet', async () => {
+  test('POST /v1/paid-fetch: 200 when an agent pays from its own wallet; 401 without a token, 404 without a wallet', async () => {
     await using it = await openTestPlatform()
     const agent = it.platform.db.select().from(agents).where(eq(agents.id, it.agentId)).get()
     if (!agent) throw new Error('There is no agent')
@@ -254,7 +254,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     expect((await it.backend.request('/v1/paid-fetch', cheap)).status).toBe(402)
   })
 
-  test('rejects payment headers of the caller, private addresses and amounts over the limit; 404 for a stranger', async () => {
+  test('POST /api/wallet/fetch: 400 for payment headers of the caller and invalid amounts, 502 for private addresses, 404 for a stranger', async () => {
     await using it = await openTestPlatform()
     const statusOf = async (body: object) => (await it.call(body)).status
     expect(await statusOf({ headers: { 'payment-signature': 'x' } })).toBe(400)
@@ -271,7 +271,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     expect(it.seller.requests).toBe(0)
   })
 
-  test('503 that names the setting without a chain', async () => {
+  test('POST /api/wallet/fetch: 503 with the setting to set when there is no chain', async () => {
     const { web, cookie, agentId } = await openPaying(null)
     const answer = await web.request('/api/wallet/fetch', json('POST', { agentId, url: 'http://127.0.0.1:1' }, cookie))
     expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([503, 'NOT_CONFIGURED'])

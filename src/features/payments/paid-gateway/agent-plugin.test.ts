@@ -10,7 +10,7 @@ import { Credits } from '../ledger/schemas.ts'
 const Session = z.object({ user: z.object({ id: z.string() }) })
 const Turns = z.object({ turns: z.array(z.object({ id: z.string() })) })
 
-test('POST /api/v1/gateway agent: 200 with the reply of an own agent for five credits; 404 for a stranger’s before anything is paid', async () => {
+test('POST /api/v1/gateway agent: 200 with the reply of an own agent for five credits; 404 before payment for a stranger’s', async () => {
   await using provider = await startProvider({ text: ['Good morning.'] })
   await using server = await startServer({
     OPENROUTER_API_KEY: 'k',

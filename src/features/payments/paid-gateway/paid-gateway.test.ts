@@ -96,7 +96,7 @@ async function installation(environment: Record<string, string> = {}, cents = 5)
   }
 }
 
-test('GET /api/v1/gateway: 200 for anybody with every plugin and its price, and no chain where none is set', async () => {
+test('GET /api/v1/gateway: 200 without credentials, with every plugin and its price, without a chain when none is set', async () => {
   await using it = await installation()
   const response = await it.web.request(PATH)
   const { plugins, onChain } = z
@@ -111,7 +111,7 @@ test('GET /api/v1/gateway: 200 for anybody with every plugin and its price, and 
   ])
 })
 
-test('POST /api/v1/gateway by credits: 200 with the work, once paid, booked and receipted', async () => {
+test('POST /api/v1/gateway with credits: 200 with the result, which is paid, recorded and has a receipt', async () => {
   await using it = await installation()
   const response = await it.send(it.readable, it.cookie)
   expect([response.status, response.headers.get('x-plugin-id')]).toEqual([200, 'summarize'])
@@ -129,7 +129,7 @@ test('POST /api/v1/gateway by credits: 200 with the work, once paid, booked and 
   expect(checkLedger(it.db).faults).toEqual([])
 })
 
-test('POST /api/v1/gateway: of 200 at once only those are served that the credits cover', async () => {
+test('POST /api/v1/gateway: 200 only for covered ones of 200 concurrent requests', async () => {
   await using it = await installation()
   const answers = await Promise.all(Array.from({ length: 200 }, () => it.send(it.readable, it.cookie)))
   const statuses = answers.map(({ status }) => status)
@@ -145,7 +145,7 @@ test('POST /api/v1/gateway: of 200 at once only those are served that the credit
   expect(checkLedger(it.db).faults).toEqual([])
 }, 300_000)
 
-test('POST /api/v1/gateway: work that fails is paid back to the credits, and says so', async () => {
+test('POST /api/v1/gateway: 502 WORK_FAILED with a refund to the credits when the work fails', async () => {
   await using it = await installation()
   const response = await it.send(it.gone, it.cookie)
   const { code, refund } = Failed.parse(await response.json())
@@ -157,7 +157,7 @@ test('POST /api/v1/gateway: work that fails is paid back to the credits, and say
   expect(checkLedger(it.db).faults).toEqual([])
 })
 
-test('a payment for work that a crash interrupted is refunded', async () => {
+test('a payment is refunded when a crash interrupted its work', async () => {
   await using it = await installation()
   const deps = it.platform
   const work = { plugin: 'summarize', what: 'Summary', userId: it.user.id, requestHash: 'one', once: ONCE }
@@ -171,7 +171,7 @@ test('a payment for work that a crash interrupted is refunded', async () => {
   expect(checkLedger(it.db).faults).toEqual([])
 })
 
-test('POST /api/v1/gateway with an Idempotency-Key: 200 at once are paid and worked for once, and get the first answer', async () => {
+test('POST /api/v1/gateway with an Idempotency-Key: one payment, execution and response for 200 concurrent requests', async () => {
   await using it = await installation()
   const keyed = { ...it.cookie, 'idempotency-key': 'one' }
   const answers = await Promise.all(Array.from({ length: 200 }, () => it.send(it.readable, keyed)))
@@ -184,7 +184,7 @@ test('POST /api/v1/gateway with an Idempotency-Key: 200 at once are paid and wor
   expect(checkLedger(it.db).faults).toEqual([])
 }, 300_000)
 
-test('POST /api/v1/gateway with an Idempotency-Key: 402 while the balance is too low, and paid once it suffices', async () => {
+test('POST /api/v1/gateway with an Idempotency-Key: 402 when the balance is too low, and paid when it is sufficient', async () => {
   await using it = await installation({}, 0)
   const keyed = { ...it.cookie, 'idempotency-key': 'one' }
   expect((await it.send(it.readable, keyed)).status).toBe(402)
@@ -195,7 +195,7 @@ test('POST /api/v1/gateway with an Idempotency-Key: 402 while the balance is too
   expect([again.status, again.headers.get('idempotency-replayed'), it.balance()]).toEqual([200, 'true', 0])
 })
 
-test('POST /api/v1/gateway with an Idempotency-Key: work that failed was paid back, and is paid and tried again with the same key', async () => {
+test('POST /api/v1/gateway with an Idempotency-Key: 502 and a refund when work fails, paid and executed again with the same key', async () => {
   await using it = await installation()
   const keyed = { ...it.cookie, 'idempotency-key': 'one' }
   expect((await it.send(it.gone, keyed)).status).toBe(502)
@@ -207,7 +207,7 @@ test('POST /api/v1/gateway with an Idempotency-Key: work that failed was paid ba
   expect(checkLedger(it.db).faults).toEqual([])
 })
 
-test('POST /api/v1/gateway with an Idempotency-Key: after a crash during the work, a retry continues without a second payment', async () => {
+test('POST /api/v1/gateway with an Idempotency-Key: 200 without a second payment when a crash interrupted the work', async () => {
   await using it = await installation()
   const earned = () => readBalance(it.db, platformAccount('sales', 'USD'))
   const keyed = { ...it.cookie, 'idempotency-key': 'one' }
@@ -230,7 +230,7 @@ test('POST /api/v1/gateway with an Idempotency-Key: after a crash during the wor
 test.each([
   ['with an Idempotency-Key that gets the answer later', { 'idempotency-key': 'one' }],
   ['without an Idempotency-Key', {}],
-])('POST /api/v1/gateway: charged once when the caller hangs up, %s', async (_what, key) => {
+])('POST /api/v1/gateway: one charge when the caller disconnects, %s', async (_what, key) => {
   await using it = await installation()
   const caller = new AbortController()
   it.provider.answerWith(() => {
@@ -276,7 +276,7 @@ test('POST /api/v1/gateway for an agent of the colony: 200 with the discount of 
   expect(checkLedger(it.db).faults).toEqual([])
 })
 
-test('POST /api/v1/gateway: without an account a key that can be guessed is 400', async () => {
+test('POST /api/v1/gateway: 400 without an account when the key can be guessed', async () => {
   await using it = await installation()
   expect((await it.send(it.readable, { 'idempotency-key': 'one' })).status).toBe(400)
   expect((await it.send(it.readable, { 'idempotency-key': crypto.randomUUID() })).status).toBe(402)
@@ -293,7 +293,7 @@ test('POST /api/v1/gateway: 429 above 100 a minute', async () => {
   expect([limited.status, limited.headers.has('retry-after')]).toEqual([429, true])
 })
 
-test('POST /api/v1/gateway: what cannot be worked on is refused before anything is paid', async () => {
+test('POST /api/v1/gateway: 400 or 404 before payment when the request cannot be executed', async () => {
   await using it = await installation()
   for (const [body, status] of [
     [{ plugin: 'summarize' }, 400],
@@ -357,7 +357,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
     })
   })
 
-  test('the mppx client pays and gets the response', async () => {
+  test('200 when the mppx client pays', async () => {
     await using it = await openTestPlatform()
     const before = await held()
     const authorization = { name: 'USD Coin', version: '2' }
@@ -382,7 +382,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
     expect(checkLedger(it.db).faults).toEqual([])
   })
 
-  test('the x402 client pays and gets the response; 200 concurrent requests with one signature pay once', async () => {
+  test('200 when the x402 client pays; 200 concurrent requests with one signature pay once', async () => {
     await using it = await openTestPlatform()
     const before = await held()
     let signed: Headers | undefined
@@ -416,7 +416,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
     expect(checkLedger(it.db).faults).toEqual([])
   }, 300_000)
 
-  test('work that fails after payment: a user gets credits, a stranger’s money is held for the address', async () => {
+  test('502 after payment when the work fails: a user gets credits, a stranger’s money is reserved for the address', async () => {
     await using it = await openTestPlatform()
     const shown: Request[] = []
     const listening = (input: string | URL | Request, init?: RequestInit) => {
@@ -467,7 +467,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
     expect(checkLedger(it.db).faults).toEqual([])
   })
 
-  test('a payer without money: 402, nothing is sent, and the signature is not used up', async () => {
+  test('402 when the payer has no money; nothing is sent, and the signature stays usable', async () => {
     await using it = await openTestPlatform()
     const poor = devAccount(6)
     const client = new x402Client().setSpendControls(false).register('eip155:8453', new ExactEvmScheme(poor))

@@ -24,7 +24,7 @@ const PATH = '/api/v1/gateway'
 const CENT = 10_000
 const PAYER = devAccount(5)
 
-describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
+describe.skipIf(!hasAnvil)('a payment that a crash interrupted', () => {
   let chain: TestChain
   beforeAll(async () => {
     chain = await startTestChain(8453)
@@ -126,7 +126,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     ['after the send and before the record', (settler) => ({ broadcast: dieAfter(settler) }), CENT],
   ]
   for (const [point, dying, paid] of points) {
-    test(`killed ${point}, the same signature shown again is paid once and worked for once`, async () => {
+    test(`killed ${point}: is paid and executed once when the signature is sent again`, async () => {
       await using it = await openTestPlatform()
       const killed = await it.crash(dying)
       expect([killed.status, await it.paid()]).toEqual([503, paid])
@@ -138,7 +138,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     })
   }
 
-  test('killed after the record and before the work, the same signature shown again is worked for once', async () => {
+  test('is executed once when the process was killed between record and work and the signature is sent again', async () => {
     await using it = await openTestPlatform()
     expect((await it.crashBeforeWork()).status).toBe(500)
     expect(it.rows()).toMatchObject([{ state: 'settled' }])
@@ -152,7 +152,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     await expectOnce(it, 'served')
   })
 
-  test('a retry with only the Idempotency-Key gets the paid response without a second payment', async () => {
+  test('returns the paid response without a second payment when only the Idempotency-Key is sent again', async () => {
     await using it = await openTestPlatform()
     const key = { 'idempotency-key': crypto.randomUUID() }
     expect((await it.crashBeforeWork(key)).status).toBe(500)
@@ -165,7 +165,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     await expectOnce(it, 'served')
   })
 
-  test('the job finds an abandoned payment on the chain and refunds it once', async () => {
+  test('is found on the chain by the job and refunded once when it was abandoned', async () => {
     await using it = await openTestPlatform()
     await it.crash((settler) => ({ broadcast: dieAfter(settler) }))
     await it.interrupted()
@@ -186,7 +186,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     await expectOnce(it, 'served')
   })
 
-  test('an expired signature is only accepted for a payment that it settled before', async () => {
+  test('is accepted after its signature expired only when it was settled before', async () => {
     await using it = await openTestPlatform()
     await using unpaid = await openTestPlatform()
     await it.crash((settler) => ({ broadcast: dieAfter(settler) }))
@@ -204,7 +204,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     await expectOnce(it, 'served')
   })
 
-  test('402 when the nonce paid another payee: no work and no row', async () => {
+  test('402 when the nonce paid another payee, without work or row', async () => {
     await using it = await openTestPlatform()
     await it.crash(() => ({ broadcast: die }))
     const authorization = it.rows()[0]?.authorization
@@ -215,7 +215,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     expect([it.rows(), await it.paid(), it.reads()]).toEqual([[], 0, 0])
   })
 
-  test('the job sends nothing for an abandoned payment that had not been sent', async () => {
+  test('causes no transaction by the job when it was abandoned before it was sent', async () => {
     await using it = await openTestPlatform()
     await it.crash(() => ({ sign: die }))
     it.clock.advance(121_000)
@@ -228,7 +228,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     expect([other.rows(), await other.paid()]).toMatchObject([[{ state: 'settling', checks: 1 }], 0])
   })
 
-  test('a signature that another caller submitted counts as paid', async () => {
+  test('counts as paid when another caller submitted the signature', async () => {
     await using it = await openTestPlatform()
     await it.crash(() => ({ broadcast: die }))
     const [row] = it.rows()
@@ -240,7 +240,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     await expectOnce(it, 'served')
   })
 
-  test('another transaction took the place of the one that was stored: it is signed anew, and pays once', async () => {
+  test('is signed again and paid once when another transaction replaced the stored one', async () => {
     await using it = await openTestPlatform()
     await it.crash(() => ({ broadcast: die }))
     const stored = it.rows()[0]?.reference
@@ -251,7 +251,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     expect([it.reads(), other.reads(), await it.paid()]).toEqual([1, 1, 2 * CENT])
   })
 
-  test('of 200 concurrent requests with the signature of an interrupted payment, one is served', async () => {
+  test('is served once when 200 concurrent requests send its signature', async () => {
     await using it = await openTestPlatform()
     await it.crash((settler) => ({ broadcast: dieAfter(settler) }))
     const answers = await Promise.all(Array.from({ length: 200 }, () => it.show()))

@@ -25,7 +25,7 @@ async function openTestPlatform() {
   return { ...it, ada, ids: rows.map(({ id }) => id) }
 }
 
-test('GET /api/receipts: 200 with own receipts in pages, newest first; 400 for a bad page, 401 without a session', async () => {
+test('GET /api/receipts: 200 with own receipts in pages, newest first; 400 when the page is invalid, 401 without a session', async () => {
   const { web, ada, signIn, ids } = await openTestPlatform()
   const list = async (query = '', cookie = ada.cookie) =>
     (await read(ReceiptList, web.request(`/api/receipts${query}`, { headers: cookie }))).receipts

@@ -63,7 +63,7 @@ async function openTestPlatform({ plan = 'network' as PlanName | null, providers
   return { ...test, ...(await join('ada@example.com', plan)), join }
 }
 
-test('GET /api/skills: 200 for anybody, the featured ones first, each with version and checksum', async () => {
+test('GET /api/skills: 200 without credentials, featured ones first, each with version and checksum', async () => {
   const { web } = await openTestPlatform()
   const market = await read(Marketplace, web.request(PATH))
   expect(market.skills.map(({ id }) => id).sort()).toEqual([...BUILT_IN.keys()].sort())
@@ -76,7 +76,7 @@ test('GET /api/skills: 200 for anybody, the featured ones first, each with versi
   expect(market.categories).toEqual([...new Set(market.skills.map(({ category }) => category))].sort())
 })
 
-test('GET /api/skills: filters by category, featured and words', async () => {
+test('GET /api/skills: 200 filtered by category, featured and words', async () => {
   const { list } = await openTestPlatform()
   const idsOf = async (query: string) => (await list(query)).skills.map(({ id }) => id)
   expect(await idsOf('?search=ESCROW')).toEqual(['booking-settlement'])
@@ -89,7 +89,7 @@ test('GET /api/skills: filters by category, featured and words', async () => {
   )
 })
 
-test('POST /api/skills: installs once, counted once a user, and is enabled again after it was disabled', async () => {
+test('POST /api/skills: 200 installs once, is counted once per user, and enables a disabled skill', async () => {
   const { install, enable, remove, list, other, agent, user, join, clock } = await openTestPlatform()
   const body = await read(InstallResponse, install('tour-planner'))
   expect(body).toEqual({
@@ -119,7 +119,7 @@ test('POST /api/skills: installs once, counted once a user, and is enabled again
   expect((await list(`?agentId=${other.id}`)).installedSkillIds).toEqual(['tour-planner'])
 })
 
-test('POST, PATCH, DELETE /api/skills: 400 without both ids, 404 for missing and other users’ agents, 401 without a session', async () => {
+test('POST, PATCH, DELETE /api/skills: 400 without both ids, 404 when missing and for other users’ agents, 401 without a session', async () => {
   const { web, install, enable, remove, agent, join, list } = await openTestPlatform()
   const eve = await join('eve@example.com', 'network')
   for (const method of ['POST', 'PATCH', 'DELETE'] as const) {
@@ -143,7 +143,7 @@ test('POST, PATCH, DELETE /api/skills: 400 without both ids, 404 for missing and
   expect((await remove('nothing')).status).toBe(200)
 })
 
-test('POST /api/skills: 429 at the plan’s skills, however many at once; 402 without a plan', async () => {
+test('POST /api/skills: 429 at the plan’s skills, also when concurrent; 402 without a plan', async () => {
   const { install, enable, list, other } = await openTestPlatform({ plan: 'label' })
   const names = ['tour-planner', 'release-planner', 'venue-finder', 'guestlist-manager', 'press-release-writer']
   const statuses = await Promise.all(names.map(async (name) => (await install(name)).status))
@@ -160,7 +160,7 @@ test('POST /api/skills: 429 at the plan’s skills, however many at once; 402 wi
   expect(await (await poor.install('tour-planner')).json()).toMatchObject({ code: 'PLAN_REQUIRED' })
 })
 
-test('POST /api/skills/create keeps a SKILL.md, one version on when it changes; GET and DELETE /api/skills/:name are for its owner alone', async () => {
+test('POST /api/skills/create: 200 stores a SKILL.md with a new version when it changes; GET and DELETE /api/skills/:name are for its owner', async () => {
   const { create, list, install, use, join, web, cookie } = await openTestPlatform()
   const { skill } = await read(CreatedSkill, create({ skillMd: MINE }))
   expect(skill).toMatchObject({
@@ -194,7 +194,7 @@ test('POST /api/skills/create keeps a SKILL.md, one version on when it changes; 
   expect([after.skills.some(({ id }) => id === 'my-skill'), after.installedSkillIds]).toEqual([false, []])
 })
 
-test('POST /api/skills/create: from its parts; 409 for a name that is taken', async () => {
+test('POST /api/skills/create: 200 from parts; 409 when the name is taken', async () => {
   const { create } = await openTestPlatform()
   const parts = { name: 'Wörter: "zählen"', description: 'a: b\n"c"', category: 'Own', code: 'Count words.' }
   const { skill } = await read(CreatedSkill, create(parts))
@@ -217,12 +217,12 @@ test.each([
   '---\nname: [\n---\nText',
   '---\nname: ../a\ndescription: c\n---\nText',
   `---\nname: a\ndescription: ${'c'.repeat(1025)}\n---\nText`,
-])('POST /api/skills/create: 400 for the SKILL.md %j', async (skillMd) => {
+])('POST /api/skills/create: 400 when the SKILL.md is %j', async (skillMd) => {
   const { create } = await openTestPlatform()
   expect((await create({ skillMd })).status).toBe(400)
 })
 
-test('GET /v1/skills: an agent loads its enabled skills, up to the limit of its owner’s plan', async () => {
+test('GET /v1/skills: 200 with the agent’s enabled skills, up to the limit of its owner’s plan', async () => {
   const { install, enable, create, loaded, backend, platform, user } = await openTestPlatform()
   await create({ skillMd: MINE })
   for (const name of ['my-skill', 'tour-planner', 'venue-finder', 'release-planner']) await install(name)
@@ -236,7 +236,7 @@ test('GET /v1/skills: an agent loads its enabled skills, up to the limit of its 
   expect(await names()).toEqual(['my-skill', 'tour-planner', 'venue-finder'])
 })
 
-test('POST /api/skills/:name: instructions go to a model with the input; 503 without one, 400 without input', async () => {
+test('POST /api/skills/:name: 200 when a model gets instructions and input; 503 without a model, 400 without input', async () => {
   const { use } = await openTestPlatform({
     providers: [createEchoProvider({ newId: () => 'chat_1', nowSeconds: () => 1 })],
   })
@@ -250,7 +250,7 @@ test('POST /api/skills/:name: instructions go to a model with the input; 503 wit
   expect((await poor.use('tour-planner', { input: 'Hi' })).status).toBe(402)
 })
 
-test('POST /api/skills/event-scheduler: schedules, lists the next and cancels; 404 for a stranger’s entry', async () => {
+test('POST /api/skills/event-scheduler: 200 schedules, lists the next and cancels; 404 for a stranger’s entry', async () => {
   const { use, clock, join } = await openTestPlatform()
   const eve = await join('eve@example.com', 'network')
   clock.set(new Date('2026-05-05T12:00:00Z'))
@@ -284,7 +284,7 @@ test('POST /api/skills/event-scheduler: schedules, lists the next and cancels; 4
   }
 })
 
-test('POST /api/skills/venue-finder and festival-finder: search coming events of everybody', async () => {
+test('POST /api/skills/venue-finder and festival-finder: 200 with coming events of all users', async () => {
   const { use, platform, clock, agent, user } = await openTestPlatform()
   clock.set(new Date('2026-05-05T12:00:00Z'))
   const add = (name: string, venue: string, date: string, price: number, totalTickets: number) =>
@@ -364,7 +364,7 @@ test('POST /api/skills/venue-finder and festival-finder: search coming events of
   expect((await use('festival-finder', { action: 'search', maxPrice: '1e2' })).status).toBe(400)
 })
 
-test('POST /api/skills/setlist-oracle: 200 with a set from a model and its cost; 502 for an invalid answer', async () => {
+test('POST /api/skills/setlist-oracle: 200 with a set from a model and its cost; 502 when the answer is invalid', async () => {
   const reply =
     'Here: ```json\n{"setlist":[{"title":"A","artist":"B","minutes":6},{"title":"C","artist":"D","minutes":7}]}\n```'
   const { use } = await openTestPlatform({ providers: [modelThatSays(reply)] })
@@ -386,12 +386,12 @@ test.each([
   '<svg><script>1</script></svg>',
   '<svg onload="1"></svg>',
   '<svg><image href="https://a.b/c"/></svg>',
-])('POST /api/skills/visual-synthesizer: 502 for the answer %j, which is no picture to show', async (reply) => {
+])('POST /api/skills/visual-synthesizer: 502 when the answer is %j, which is no image', async (reply) => {
   const { use } = await openTestPlatform({ providers: [modelThatSays(reply)] })
   expect((await use('visual-synthesizer', { prompt: 'A cat' })).status).toBe(502)
 })
 
-test('POST /api/skills/visual-synthesizer: 200 with the picture itself; 503 without a model', async () => {
+test('POST /api/skills/visual-synthesizer: 200 with the image; 503 without a model', async () => {
   const { use } = await openTestPlatform({
     providers: [modelThatSays('Sure! <svg viewBox="0 0 1 1"><rect/></svg> Done.')],
   })
@@ -407,7 +407,7 @@ test('POST /api/skills/visual-synthesizer: 200 with the picture itself; 503 with
   expect((await silent.use('visual-synthesizer', { prompt: 'A cat' })).status).toBe(503)
 })
 
-test('every skill of the program is whole, and says so in its own words', () => {
+test('every built-in skill has all its fields and its own description', () => {
   for (const [name, { content, description }] of BUILT_IN) {
     const { instructions } = parseSkillText(content)
     expect(content).toContain(`name: ${name}\n`)

@@ -60,7 +60,7 @@ async function settle(paying: Paying, id: number): Promise<SplitDetail> {
   })
 }
 
-test('POST /api/underground/splits: 200 queued; without a chain it stays so and says why', async () => {
+test('POST /api/underground/splits: 200 queued, which stays so with a reason when there is no chain', async () => {
   const paying = await openPaying(null)
   const response = await ask(paying, toBody(paying, among(50, 30, 20), { totalAmount: '0.000007' }))
   expect([response.status, await response.json()]).toEqual([200, { success: true, splitId: 1, status: 'queued' }])
@@ -78,7 +78,7 @@ test('POST /api/underground/splits: 200 queued; without a chain it stays so and 
   })
 })
 
-test('POST /api/underground/splits: thirds of a dollar add up to a dollar', async () => {
+test('POST /api/underground/splits: 200 with thirds of a dollar that sum to a dollar', async () => {
   const paying = await openPaying(null)
   const shares = ['33.333333', '33.333333', '33.333334']
   const { splitId } = await read(QueuedSplit, ask(paying, toBody(paying, among(...shares), { totalAmount: 1 })))
@@ -86,7 +86,7 @@ test('POST /api/underground/splits: thirds of a dollar add up to a dollar', asyn
   expect(recipients.map(({ amount }) => amount)).toEqual(['0.333333', '0.333333', '0.333334'])
 })
 
-test('POST /api/underground/splits: 500 recipients; one Idempotency-Key is one split, another body with it is 409', async () => {
+test('POST /api/underground/splits: 200 with 500 recipients; one split per Idempotency-Key, 409 with another body', async () => {
   const paying = await openPaying(null)
   const body = toBody(paying, among(...Array.from({ length: 500 }, () => 0.2)), { totalAmount: '1000000.000001' })
   const headers = { ...OPERATOR, 'idempotency-key': 'may' }
@@ -118,14 +118,14 @@ const wrong: [Record<string, unknown>, string][] = [
   [{ recipients: among(50, 50.000001) }, 'The shares must add up to exactly 100'],
   [{ recipients: among(60, 60) }, 'The shares must add up to exactly 100'],
 ]
-test.each(wrong)('POST /api/underground/splits: 400 for %j', async (change, error) => {
+test.each(wrong)('POST /api/underground/splits: 400 when the body is %j', async (change, error) => {
   const paying = await openPaying(null)
   const response = await ask(paying, { ...toBody(paying, among(100)), ...change })
   expect(response.status).toBe(400)
   expect(await response.json()).toEqual({ error: expect.stringContaining(error) })
 })
 
-test('GET, POST /api/underground/splits and /api/underground/splits/:id: users see and order their own in both APIs; 404 for another user’s, 401 without a session', async () => {
+test('GET, POST /api/underground/splits and /:id: 200 for own splits in both APIs; 404 for another user’s, 401 without a session', async () => {
   const paying = await openPaying(null)
   const { web, backend, cookie, user, signIn } = paying
   const eve = await signIn('eve@example.com', 'network')
@@ -150,7 +150,7 @@ test('GET, POST /api/underground/splits and /api/underground/splits/:id: users s
   expect((await web.request(PATH)).status).toBe(401)
 })
 
-test('POST /api/underground/wallets: 201, and the same wallet again', async () => {
+test('POST /api/underground/wallets: 201, and the same wallet the second time', async () => {
   const { backend, agentId, user, wallet, platform } = await openPaying(null)
   const make = (body: object, headers: Record<string, string> = OPERATOR) =>
     backend.request(WALLETS, json('POST', body, headers))
@@ -179,7 +179,7 @@ describe('with the internal key', () => {
     return { ...paying, cases }
   }
 
-  test('POST /api/underground/wallets: 404 for a missing user, a missing agent and an agent of another user', async () => {
+  test('POST /api/underground/wallets: 404 when user or agent is missing, or the agent is another user’s', async () => {
     const { backend, platform, cases } = await strangers()
     for (const [body, headers, error] of cases) {
       const response = await backend.request(WALLETS, json('POST', body, headers))
@@ -188,7 +188,7 @@ describe('with the internal key', () => {
     expect(platform.db.select().from(managedWallets).all()).toHaveLength(1)
   })
 
-  test('POST /api/underground/splits: 404 for a missing user, a missing agent and an agent of another user', async () => {
+  test('POST /api/underground/splits: 404 when user or agent is missing, or the agent is another user’s', async () => {
     const paying = await strangers()
     for (const [change, headers, error] of paying.cases) {
       const response = await ask(paying, { ...toBody(paying, among(100)), ...change }, headers)
@@ -198,7 +198,7 @@ describe('with the internal key', () => {
   })
 })
 
-test('GET /api/underground/wallets/:address/balance: 400 without userId, 404 for another’s wallet, 503 without a chain', async () => {
+test('GET /api/underground/wallets/:address/balance: 400 without userId, 404 for another user’s wallet, 503 without a chain', async () => {
   const { backend, user, wallet, signIn } = await openPaying(null)
   const eve = await signIn('eve@example.com')
   const get = (query: string, headers: Record<string, string> = OPERATOR) =>
@@ -234,7 +234,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
     expect([response.status, await response.json()]).toEqual([200, { address: wallet.address, balance_usdc: '7.00' }])
   })
 
-  test('a split is settled: each is paid to the last millionth, those with nothing are not', async () => {
+  test('a split pays every recipient exactly, and none with an amount of zero', async () => {
     const paying = await openTestPlatform()
     const recipients = among('33.333333', '33.333333', '33.333334', 0)
     const { splitId } = await read(QueuedSplit, ask(paying, toBody(paying, recipients, { totalAmount: '1.000001' })))
@@ -245,7 +245,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
     expect(await readToken(chain, USDC, paying.wallet.address)).toBe(999n * DOLLAR - 1n)
   })
 
-  test('200 at once settle a split once', async () => {
+  test('a split is paid once when 200 requests are concurrent', async () => {
     const paying = await openTestPlatform()
     const recipients = among(10, 20, 30, 40)
     const { splitId } = await read(QueuedSplit, ask(paying, toBody(paying, recipients)))
@@ -258,7 +258,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
     expect(await readToken(chain, USDC, paying.wallet.address)).toBe(900n * DOLLAR)
   })
 
-  test('a split waits for the balance and continues once it suffices', async () => {
+  test('a split waits for the balance and continues when it suffices', async () => {
     const paying = await openTestPlatform(10n)
     const recipients = among(50, 50)
     const { splitId } = await read(QueuedSplit, ask(paying, toBody(paying, recipients, { totalAmount: '12' })))
@@ -277,7 +277,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
     expect(await paid(recipients)).toEqual([6n * DOLLAR, 6n * DOLLAR])
   })
 
-  test('the wallet’s policy applies: a forbidden part fails alone, and a frozen wallet sends nothing', async () => {
+  test('a split follows the wallet’s policy: a forbidden part fails alone, and a frozen wallet sends nothing', async () => {
     const paying = await openTestPlatform()
     const { platform, wallet } = paying
     const isThis = eq(managedWallets.id, wallet.id)

@@ -81,7 +81,7 @@ async function sign(message: Message, account: number) {
   return { ...message, from: { ...message.from, signature } }
 }
 
-test('POST /api/underground/bus/send: 200, and the recipient’s webhook has the whole message', async () => {
+test('POST /api/underground/bus/send: 200 and the recipient’s webhook gets the whole message', async () => {
   await using receiver = await startReceiver()
   const { ada, bo, compose, post, messages } = await openTestPlatform({ webhookUrl: receiver.url })
   const message = { ...(await sign(compose(ada, bo), 0)), metadata: { priority: 'high' } }
@@ -99,7 +99,7 @@ test('POST /api/underground/bus/send: 200, and the recipient’s webhook has the
   expect(messages()).toMatchObject([{ status: 'delivered', attempts: 1, ownerId: ada.user.id }])
 })
 
-test('POST /api/underground/bus/send: the signature may stand at the top, and the recipient be named by its domain', async () => {
+test('POST /api/underground/bus/send: 200 with the signature at top level, and with the recipient’s domain', async () => {
   await using receiver = await startReceiver()
   const { ada, bo, compose, post, platform } = await openTestPlatform({ webhookUrl: receiver.url })
   const to = { agentId: `${bo.agent.id}.${platform.addresses.agentsDomain}`, agentType: 'venue' }
@@ -109,7 +109,7 @@ test('POST /api/underground/bus/send: the signature may stand at the top, and th
   expect(receiver.taken()).toHaveLength(1)
 })
 
-test('POST /api/underground/bus/send: 401 for whatever was not signed by a wallet of the sender, and nothing is kept', async () => {
+test('POST /api/underground/bus/send: 401 when no wallet of the sender signed the message, and nothing is stored', async () => {
   await using receiver = await startReceiver()
   const { ada, bo, compose, post, messages, clock } = await openTestPlatform({ webhookUrl: receiver.url })
   const good = await sign(compose(ada, bo), 0)
@@ -144,7 +144,7 @@ test('POST /api/underground/bus/send: 401 for whatever was not signed by a walle
   expect((await post(good)).status).toBe(200)
 })
 
-test('POST /v1/bus/send: an agent with a managed wallet sends with its token; 404 without a wallet, 401 without a token', async () => {
+test('POST /v1/bus/send: 200 when an agent has a managed wallet; 404 without a wallet, 401 without a token', async () => {
   await using receiver = await startReceiver()
   const { ada, bo, backend, platform, post } = await openTestPlatform({ webhookUrl: receiver.url })
   const token = openTokens(platform.sealer, ada.agent).accessToken
@@ -170,7 +170,7 @@ test('POST /api/underground/bus/send: 400 without an id or an action', async () 
   }
 })
 
-test('POST /api/underground/bus/send: the same message a hundred times is delivered once; another of its id is 409', async () => {
+test('POST /api/underground/bus/send: one delivery when a message is sent a hundred times; 409 when another has its id', async () => {
   await using receiver = await startReceiver()
   const { ada, bo, compose, post, messages } = await openTestPlatform({ webhookUrl: receiver.url })
   const message = await sign(compose(ada, bo, { action: 'BOOKING_OFFER', payload: { talentName: 'X', amount: 1 } }), 0)
@@ -181,7 +181,7 @@ test('POST /api/underground/bus/send: the same message a hundred times is delive
   expect((await post(other)).status).toBe(409)
 })
 
-test('POST /api/underground/bus/send: 500 when the webhook fails, then the queue delivers; 500 as well without one or an agent', async () => {
+test('POST /api/underground/bus/send: 500 when the webhook fails, and the queue delivers; 500 without a webhook or agent', async () => {
   await using receiver = await startReceiver()
   const { ada, bo, compose, post, send, platform, clock, messages } = await openTestPlatform({
     webhookUrl: receiver.url,
@@ -211,7 +211,7 @@ test('POST /api/underground/bus/send: 500 when the webhook fails, then the queue
   expect(bare.messages()).toHaveLength(1)
 })
 
-test('POST /api/underground/bus/send: 429 at the plan’s messages of a day (UTC), 402 without a plan', async () => {
+test('POST /api/underground/bus/send: 429 at the plan’s messages per day (UTC), 402 without a plan', async () => {
   await using receiver = await startReceiver()
   const test = await openTestPlatform({ plan: 'label', webhookUrl: receiver.url })
   const { ada, bo, send, platform, clock } = test
@@ -248,7 +248,7 @@ test('POST /api/underground/bus/send: 429 at the plan’s messages of a day (UTC
   expect([response.status, await response.json()]).toMatchObject([402, { code: 'PLAN_REQUIRED' }])
 })
 
-test('BOOKING_OFFER, BOOKING_ACCEPT, BOOKING_DECLINE: kept, answered once, by the agent that was asked', async () => {
+test('POST /api/underground/bus/send: bookings are stored, and answered once by the agent that was asked', async () => {
   await using receiver = await startReceiver()
   const { ada, bo, send, platform } = await openTestPlatform({ webhookUrl: receiver.url })
   const offer = { talentName: 'Bo', amount: '500.25', deposit: 100, date: '2027-01-01', venue: 'Cellar' }
@@ -291,7 +291,7 @@ test('BOOKING_OFFER, BOOKING_ACCEPT, BOOKING_DECLINE: kept, answered once, by th
   expect(rows()).toHaveLength(1)
 })
 
-test('AMPLIFY_REQUEST, AMPLIFY_ACCEPT, AMPLIFY_COMPLETE: kept, and done in this order only', async () => {
+test('POST /api/underground/bus/send: amplifications are stored, and only accepted in their order', async () => {
   await using receiver = await startReceiver()
   const { ada, bo, send, platform } = await openTestPlatform({ webhookUrl: receiver.url })
   const rows = () => platform.db.select().from(amplifications).all()
@@ -310,7 +310,7 @@ test('AMPLIFY_REQUEST, AMPLIFY_ACCEPT, AMPLIFY_COMPLETE: kept, and done in this 
   ])
 })
 
-test('GET /api/underground/bus/messages: own ones; GET /api/admin/bus/dead-letters shows admins what POST /api/admin/bus/dead-letters/:id/replay sends again, 403 and 404 otherwise', async () => {
+test('GET /api/underground/bus/messages: 200 with own messages; administrators list and replay dead letters, 403 and 404 otherwise', async () => {
   await using receiver = await startReceiver()
   const { ada, bo, send, platform, web, signIn, messages } = await openTestPlatform({ webhookUrl: receiver.url })
   const admin = await signIn('admin@example.com')

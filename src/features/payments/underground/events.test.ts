@@ -31,7 +31,7 @@ async function openTestPlatform() {
   return { ...test, user, cookie, agent, night, announce }
 }
 
-test('POST /api/underground/events: 201 with the event, its price as it was written', async () => {
+test('POST /api/underground/events: 201 with the event and its price as it was written', async () => {
   const { announce, agent, clock } = await openTestPlatform()
   const response = await announce()
   expect(response.status).toBe(201)
@@ -53,7 +53,7 @@ test('POST /api/underground/events: 201 with the event, its price as it was writ
   }
 })
 
-test('GET /api/underground/events: 200, a plain list, the latest date first, whatever was announced first', async () => {
+test('GET /api/underground/events: 200 with a plain list, latest date first', async () => {
   const { announce, backend } = await openTestPlatform()
   expect(await (await backend.request(PATH, { headers: OPERATOR })).json()).toEqual([])
   for (const eventDate of ['2027-01-02', '2026-12-31T23:00:00-05:00', '2027-03-01T00:00:00Z', '2027-01-02']) {
@@ -70,7 +70,7 @@ test('GET /api/underground/events: 200, a plain list, the latest date first, wha
   expect(page.map(({ id }) => id)).toEqual([4, 1])
 })
 
-test('/api/underground/events: users see and announce their own in both APIs; 404 for another user’s agent', async () => {
+test('/api/underground/events: 200 for own events in both APIs; 404 for another user’s agent', async () => {
   const { announce, night, signIn, web, backend, cookie, user } = await openTestPlatform()
   const eve = await signIn('eve@example.com', 'network')
   await announce()
@@ -90,14 +90,14 @@ test('/api/underground/events: users see and announce their own in both APIs; 40
   expect((await web.request(PATH, json('POST', night(), cookie))).status).toBe(201)
 })
 
-test('POST /api/underground/events: 404 with the internal key for an agent that does not exist', async () => {
+test('POST /api/underground/events: 404 with the internal key when the agent does not exist', async () => {
   const { announce, backend } = await openTestPlatform()
   const response = await announce({ agentId: 'elsewhere' })
   expect([response.status, await response.json()]).toEqual([404, { error: 'Agent not found' }])
   expect(await read(UndergroundEventList, backend.request(PATH, { headers: OPERATOR }))).toEqual([])
 })
 
-test('DELETE /api/agents/:id: its events go with it', async () => {
+test('DELETE /api/agents/:id: 200 deletes the agent’s events', async () => {
   const { announce, backend, agent } = await openTestPlatform()
   expect((await announce()).status).toBe(201)
   await backend.request(`/api/agents/${agent.id}`, { method: 'DELETE', headers: OPERATOR })
@@ -134,14 +134,14 @@ const bad: [Record<string, unknown>, string][] = [
     'totalTickets must be a whole number',
   ]),
 ]
-test.each(bad)('POST /api/underground/events: 400 for %j', async (change, error) => {
+test.each(bad)('POST /api/underground/events: 400 when the body is %j', async (change, error) => {
   const { announce } = await openTestPlatform()
   const response = await announce(change)
   expect(response.status).toBe(400)
   expect(await read(z.object({ error: z.string() }), response)).toEqual({ error: expect.stringContaining(error) })
 })
 
-test('GET /api/underground/events: 400 for an invalid limit or offset', async () => {
+test('GET /api/underground/events: 400 when limit or offset is invalid', async () => {
   const { backend } = await openTestPlatform()
   for (const query of ['limit=0', 'limit=1001', 'limit=x', 'offset=-1']) {
     expect((await backend.request(`${PATH}?${query}`, { headers: OPERATOR })).status).toBe(400)

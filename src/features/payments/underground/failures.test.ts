@@ -37,7 +37,7 @@ const CASES: readonly [endpoint: string, table: string, ask: (ids: Ids) => [path
   ],
 ]
 
-test.each(CASES)('%s: 500 when %s cannot be read, and the next call is served again', async (_, table, ask) => {
+test.each(CASES)('%s: 500 when %s cannot be read, and 200 for the next call', async (_, table, ask) => {
   const { platform, backend, signIn, clock } = testPlatform()
   const { user } = await signIn('ada@example.com', 'network')
   const deps = { clock, sealer: platform.sealer }

@@ -28,7 +28,7 @@ function order({ platform, wallet, user, agentId }: Paying, reference: string, c
   })
 }
 
-test('GET /api/wallet/list, PATCH /api/wallet/policy: own wallets with what they may; 400, 404 and 401 otherwise', async () => {
+test('GET /api/wallet/list, PATCH /api/wallet/policy: 200 with own wallets and their policies; 400, 404 and 401 otherwise', async () => {
   const paying = await openPaying(null)
   const { web, cookie, agentId, wallet, signIn } = paying
   const change = (body: object, headers: Record<string, string> = cookie) =>
@@ -42,7 +42,7 @@ test('GET /api/wallet/list, PATCH /api/wallet/policy: own wallets with what they
   expect((await web.request('/api/wallet/list')).status).toBe(401)
 })
 
-test('GET /api/wallet/payments and /api/wallet/payments/:id: own ones, page by page; a stranger’s 404', async () => {
+test('GET /api/wallet/payments and /:id: 200 with own payments, page by page; 404 for a stranger', async () => {
   const paying = await openPaying(null)
   const { web, cookie, agentId, signIn } = paying
   const ids = [await order(paying, 'one'), await order(paying, 'two'), await order(paying, 'three')]
@@ -61,7 +61,7 @@ test('GET /api/wallet/payments and /api/wallet/payments/:id: own ones, page by p
   for (const open of [path, '/api/wallet/payments']) expect((await web.request(open)).status).toBe(401)
 })
 
-test('POST /api/wallet/payments/:id/approve, /api/wallet/payments/:id/deny, /api/wallet/payments/:id/resolve: their owner’s word, once', async () => {
+test('POST /api/wallet/payments/:id/approve, /deny, /resolve: 200 once for the owner, 404 for a stranger', async () => {
   const paying = await openPaying(null)
   const { web, cookie, signIn, platform } = paying
   const [approved, denied, unknown] = [

@@ -28,7 +28,7 @@ import { advanceTransfer } from './transfer.ts'
 
 const DOLLAR = 1_000_000n
 
-describe.skipIf(!hasAnvil)('payments of a wallet', () => {
+describe.skipIf(!hasAnvil)('payments from a wallet', () => {
   let chain: TestChain
   let payees = 0
   beforeAll(async () => {
@@ -47,7 +47,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     web.request('/api/wallet/send', json('POST', { agentId, currency: 'USDC', ...body }, { ...cookie, ...headers }))
   const paid = (payee: string) => readToken(chain, USDC, payee)
 
-  test('a standby copy pays nothing: 503 without a row, and earlier orders stay for the original', async () => {
+  test('POST /api/wallet/send: 503 without a row in a standby copy, and earlier orders are left to the original', async () => {
     const paying = await openPaying(chain.rpcUrl, { isStandby: true })
     await fund(chain, USDC, paying.wallet.address, 100n * DOLLAR)
     const payee = newPayee()
@@ -77,7 +77,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(await paid(payee)).toBe(0n)
   })
 
-  test('POST /api/wallet/send: 200 with the transaction, and exactly that is moved', async () => {
+  test('POST /api/wallet/send: 200 with the transaction, which moves exactly the amount', async () => {
     const paying = await openTestPlatform()
     const payee = newPayee()
     const { payment } = await read(OnePayment, send(paying, { recipient: payee, amount: '0.3' }))
@@ -105,7 +105,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(checkLedger(paying.platform.db)).toEqual({ entries: 1, lines: 2, accounts: 2, faults: [] })
   })
 
-  test('POST /api/wallet/send: 402 without enough, and nothing is moved', async () => {
+  test('POST /api/wallet/send: 402 when the balance is too low, and nothing is moved', async () => {
     const paying = await openTestPlatform(1n)
     const response = await send(paying, { recipient: newPayee(), amount: '1.000001' })
     expect(response.status).toBe(402)
@@ -117,7 +117,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(checkLedger(paying.platform.db)).toEqual({ entries: 0, lines: 0, accounts: 0, faults: [] })
   })
 
-  test('200 requests with one Idempotency-Key are one payment', async () => {
+  test('POST /api/wallet/send: one payment for 200 requests with one Idempotency-Key', async () => {
     const paying = await openTestPlatform()
     const payee = newPayee()
     const ask = () => send(paying, { recipient: payee, amount: 1 }, { 'idempotency-key': 'one' })
@@ -127,7 +127,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(await paid(payee)).toBe(DOLLAR)
   })
 
-  test('30 concurrent payments are sent in order, each with its own nonce', async () => {
+  test('POST /api/wallet/send: 30 concurrent payments are sent in order, each with its own nonce', async () => {
     const paying = await openTestPlatform()
     const payee = newPayee()
     const answers = await Promise.all(Array.from({ length: 30 }, () => send(paying, { recipient: payee, amount: 1 })))
@@ -139,7 +139,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     )
   })
 
-  test('of 100 payments at once against a limit of ten dollars a day, ten happen', async () => {
+  test('POST /api/wallet/send: ten of 100 concurrent payments of a dollar are sent at a limit of ten dollars a day', async () => {
     const paying = await openTestPlatform()
     const payee = newPayee()
     await paying.web.request(
@@ -160,7 +160,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(await paid(payee)).toBe(10n * DOLLAR)
   })
 
-  test('a policy holds: per payment, per month, recipients, freeze; 403 each', async () => {
+  test('POST /api/wallet/send: 403 beyond the limit per payment or month, for other recipients and when frozen', async () => {
     const paying = await openTestPlatform()
     const payee = newPayee()
     const setPolicy = async (change: object) => {
@@ -182,7 +182,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect([await codeOf(2), await codeOf(1, newPayee())]).toEqual([200, 'RECIPIENT_NOT_ALLOWED'])
   })
 
-  test('POST /api/wallet/payments/:id/approve and POST /api/wallet/payments/:id/deny: above the threshold, once', async () => {
+  test('POST /api/wallet/payments/:id/approve and /deny: 200 once when a payment above the threshold waits', async () => {
     const paying = await openTestPlatform()
     const payee = newPayee()
     await setPolicyOf(paying, { approvalAbove: '5' })
@@ -217,7 +217,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(await paid(payee)).toBe(11n * DOLLAR)
   })
 
-  test('a frozen wallet sends nothing, not even earlier orders', async () => {
+  test('a frozen wallet sends nothing, also no earlier orders', async () => {
     const paying = await openTestPlatform()
     const ordered = await order(paying, newPayee())
     await setPolicyOf(paying, { frozen: true })
@@ -260,7 +260,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(await paid(payee)).toBe(DOLLAR)
   })
 
-  test('only the owner’s session can change the policy of a wallet, not an API key', async () => {
+  test('PATCH /api/wallet/policy: 200 with the owner’s session, not with an API key', async () => {
     const paying = await openTestPlatform()
     const made = await paying.web.request('/api/keys', json('POST', { name: 'laptop' }, paying.cookie))
     const { key } = (await made.json()) as { key: string }
@@ -272,7 +272,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect((await paying.web.request(`/api/wallet/payments/${ordered.id}/approve`, approve)).status).toBe(401)
   })
 
-  test('a reference is one payment: ordered again it is the same, and 409 for another amount', async () => {
+  test('a transfer is the same when its reference is repeated, and a conflict for another amount', async () => {
     const paying = await openTestPlatform()
     const payee = newPayee()
     const one = await order(paying, payee, { reference: 'split:1:0' })
@@ -285,7 +285,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     })
   })
 
-  test('killed after the transaction was stored and before or after it left: the same one is sent, once', async () => {
+  test('a stored transaction is sent once when the process was killed before or after sending it', async () => {
     for (const hasLeft of [false, true]) {
       const paying = await openTestPlatform()
       const payee = newPayee()
@@ -302,7 +302,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     }
   })
 
-  test('killed before anything was signed: it ends, unless it is one that keeps trying', async () => {
+  test('an unsigned payment fails when the process was killed, unless it keeps trying', async () => {
     const paying = await openTestPlatform()
     const payee = newPayee()
     const one = await order(paying, payee)
@@ -334,7 +334,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(await paid(payee)).toBe(DOLLAR)
   })
 
-  test('an unclear result is 504 with status unknown, later settled from the chain; nothing is paid twice', async () => {
+  test('POST /api/wallet/send: 504 with status unknown when the result is unclear, settled later from the chain; nothing is paid twice', async () => {
     const paying = await openTestPlatform()
     const payee = newPayee()
     const ordered = await order(paying, payee)
@@ -355,7 +355,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(await paid(payee)).toBe(DOLLAR)
   })
 
-  test('GET /api/wallet/payments/:id: a block that the chain takes back is flagged, and the same transaction comes again', async () => {
+  test('GET /api/wallet/payments/:id: 200 flagged when the chain reverts its block, and the same transaction is sent again', async () => {
     const paying = await openTestPlatform()
     const payee = newPayee()
     const before = await chain.client.snapshot()
@@ -382,7 +382,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(checkLedger(paying.platform.db).faults).toEqual([])
   })
 
-  test('after twelve blocks a payment is final: the signed transaction is deleted and no longer checked', async () => {
+  test('a payment is final after twelve blocks: its signed transaction is deleted and no longer checked', async () => {
     const paying = await openTestPlatform()
     const { payment } = await read(OnePayment, send(paying, { recipient: newPayee(), amount: 1 }))
     expect(getPayment(paying.platform.db, payment.id).finalAt).toBeNull()
@@ -391,7 +391,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(final).toMatchObject({ rawTransaction: null, checkAt: null })
   })
 
-  test('a wallet without money for the fee: 402 that says so, and its nonce is free again', async () => {
+  test('POST /api/wallet/send: 402 with the reason when the wallet cannot pay the fee, and its nonce is free again', async () => {
     const paying = await openTestPlatform()
     const payee = newPayee()
     await chain.client.setBalance({ address: paying.wallet.address as Address, value: 0n })

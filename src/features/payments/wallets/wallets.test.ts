@@ -15,7 +15,7 @@ import { managedWallets } from './tables.ts'
 const ADDRESS = /^0x[0-9a-f]{40}$/
 const NOT_CONFIGURED = { error: 'Payment in USDC is not configured: set BASE_RPC_URL', code: 'NOT_CONFIGURED' }
 
-test('POST /api/wallet create: creates one address with an encrypted key; GET /api/wallet returns it', async () => {
+test('POST /api/wallet: 200 for create with one address and an encrypted key; GET /api/wallet returns it', async () => {
   const { web, signIn, platform } = testPlatform()
   const { cookie, user } = await signIn()
   const none = await read(WalletState, web.request('/api/wallet', { headers: cookie }))
@@ -47,7 +47,7 @@ test('POST /api/wallet create: creates one address with an encrypted key; GET /a
   expect(privateKeyToAccount(unsealWalletKey(platform.sealer, wallet)).address.toLowerCase()).toBe(body.address)
 })
 
-test('no answer, no log line and no row but the sealed one holds a key', async () => {
+test('a private key is in no response, log line or row, except encrypted', async () => {
   const { web, cookie, wallet, platform, logLines, agentId } = await openPaying(null)
   const key = unsealWalletKey(platform.sealer, wallet).slice(2)
   const asked = await Promise.all([
@@ -68,7 +68,7 @@ test('no answer, no log line and no row but the sealed one holds a key', async (
   expect(asked.map(({ status }) => status)).toEqual([200, 200, 200, 403, 200, 200, 200])
 })
 
-test('POST /api/wallet: get_seed warns and returns no key, 404 without a wallet, 403 for export_seed, 400 for another action', async () => {
+test('POST /api/wallet: 200 with a warning and no key for get_seed, 404 without a wallet, 403 for export_seed, 400 for other actions', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
   const postAction = (action: string) => web.request('/api/wallet', json('POST', { action }, cookie))
@@ -82,7 +82,7 @@ test('POST /api/wallet: get_seed warns and returns no key, 404 without a wallet,
   expect([unknown.status, await unknown.json()]).toEqual([400, { error: 'Invalid action' }])
 })
 
-test('GET, POST /api/wallet/cdp: what there is; a private key is refused, and none is made by that', async () => {
+test('GET, POST /api/wallet/cdp: 200 with the supported kinds; 400 for a private key, and no wallet is created', async () => {
   const { web, signIn, platform } = testPlatform()
   const { cookie } = await signIn()
   const body = { privateKey: `0x${'1'.repeat(64)}` }
@@ -93,7 +93,7 @@ test('GET, POST /api/wallet/cdp: what there is; a private key is refused, and no
   expect(await kinds.json()).toEqual({ status: 'ok', type: 'evm_wallet', supportedChains: ['base', 'tempo'] })
 })
 
-test('GET, POST /api/wallet/create: 400 without the address of the account, and the same wallet twice', async () => {
+test('GET, POST /api/wallet/create: 400 without the account’s address, and the same wallet the second time', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn('ada@example.com')
   const create = (body: object) => web.request('/api/wallet/create', json('POST', body, cookie))
@@ -114,7 +114,7 @@ test('GET, POST /api/wallet/create: 400 without the address of the account, and 
   expect((await web.request('/api/wallet/create')).status).toBe(401)
 })
 
-test('GET, POST /api/wallet/address: none, the one kept here, and 401 in its own words', async () => {
+test('GET, POST /api/wallet/address: 200 with null, then with the stored address; 401 with its own message', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
   const stranger = await web.request('/api/wallet/address')
@@ -139,7 +139,7 @@ test('GET, POST /api/wallet/address: none, the one kept here, and 401 in its own
   expect((await web.request('/api/wallet/address', json('POST', {}))).status).toBe(401)
 })
 
-test('404 for another user’s agent everywhere, and wallets are listed to their owner only', async () => {
+test('/api/wallet: 404 for another user’s agent on every route, and wallets are listed only for their owner', async () => {
   const { web, agentId, signIn, wallet } = await openPaying(null)
   const { cookie } = await signIn('mallory@example.com')
   const asked = [
@@ -157,7 +157,7 @@ test('404 for another user’s agent everywhere, and wallets are listed to their
   expect(JSON.stringify(listed)).not.toContain(wallet.address)
 })
 
-test('a wallet outlives its agent and the account, with its key', async () => {
+test('a wallet and its key are kept when its agent and account are deleted', async () => {
   const test = await openPaying(null)
   const { platform, wallet, user } = test
   const deleted = await test.web.request(`/api/agents/${test.agentId}`, { method: 'DELETE', headers: test.cookie })
@@ -215,7 +215,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
     expect(await readTokenBalance(platform.tokenChains, 'USDC', wallet.address)).toBe(1_500_001n)
   })
 
-  test('GET /api/wallet?address=: 503 that names the setting without a chain, 500 when it is another chain', async () => {
+  test('GET /api/wallet?address=: 503 with the setting when there is no chain, 500 when it is another chain', async () => {
     const without = await openPaying(null)
     const response = await without.web.request(`/api/wallet?address=${PAYEE}`)
     expect([response.status, await response.json()]).toEqual([503, NOT_CONFIGURED])

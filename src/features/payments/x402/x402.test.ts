@@ -41,8 +41,8 @@ const readReported = async (response: Response | Promise<Response>) => {
 const BASE58 = '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM'
 const order = { action: 'pay', amount: 1.5, recipient: PAYEE }
 
-describe('POST /api/x402: checks in their order and words', () => {
-  test('endpoints are public; everything else is 401 before anything is checked', async () => {
+describe('POST /api/x402: order and messages of its checks', () => {
+  test('401 before any other check, except on public routes', async () => {
     const { web } = await openPaying(null)
     const { endpoints } = await read(EndpointList, post(web, { action: 'endpoints' }))
     expect(endpoints.map(({ slug }) => slug)).toEqual(['join-colony', 'fitness', 'pricing', 'pay'])
@@ -52,7 +52,7 @@ describe('POST /api/x402: checks in their order and words', () => {
     }
   })
 
-  test('agentId, then the action, then its own fields', async () => {
+  test('400 for agentId, then the action, then its fields', async () => {
     const { web, cookie, agentId } = await openPaying(null)
     const ask = (body: object) => reported(post(web, body, cookie))
     const INVALID = 'Invalid action. Use: join-colony, fitness, pricing, endpoints, or pay'
@@ -121,7 +121,7 @@ describe('POST /api/x402: checks in their order and words', () => {
       { amount: 1 },
     ].map((amount): [unknown, 'Invalid amount'] => [amount, 'Invalid amount']),
   ]
-  test(`${AMOUNTS.length} amounts: each exactly as it is written, or refused`, async () => {
+  test(`200 or 400 for ${AMOUNTS.length} amounts, each parsed exactly or refused`, async () => {
     expect(AMOUNTS.length).toBeGreaterThanOrEqual(60)
     await using double = await startColonyDouble()
     const { web, cookie, agentId, platform } = await openPaying(null, { environment: { X402_GATEWAY_URL: double.url } })
@@ -163,7 +163,7 @@ describe('POST /api/x402: checks in their order and words', () => {
     [BASE58.slice(0, 31), false],
     [`${BASE58}1`, false],
     ['vitalik.eth', false],
-  ])('the recipient %j is one: %p', async (recipient, isOne) => {
+  ])('the recipient %j is valid: %p', async (recipient, isOne) => {
     await using double = await startColonyDouble()
     const { web, cookie, agentId } = await openPaying(null, { environment: { X402_GATEWAY_URL: double.url } })
     const answer = await reported(post(web, { ...order, agentId, recipient }, cookie))
@@ -172,8 +172,8 @@ describe('POST /api/x402: checks in their order and words', () => {
   })
 })
 
-describe("a stranger's agent", () => {
-  test('is a 404 for every action, with a gateway elsewhere too, and nothing is asked or paid', async () => {
+describe("POST /api/x402 for a stranger's agent", () => {
+  test('404 for every action, also with an external gateway, which gets no request', async () => {
     await using double = await startColonyDouble()
     for (const environment of [{}, { X402_GATEWAY_URL: double.url }]) {
       const { web, agentId, signIn, platform } = await openPaying(null, { environment })
@@ -213,7 +213,7 @@ describe('the built-in colony', () => {
     expect((await reported(web.request('/api/x402')))[1]).toMatchObject({ agents: 1, colonies: 1 })
   })
 
-  test('fitness and pricing are computed from the agent’s activity and state its amount', async () => {
+  test('200 with fitness and price computed from the agent’s activity', async () => {
     const { web, cookie, agentId, platform, user, clock } = await openPaying(null)
     const none = await read(Fitness, post(web, { action: 'fitness', agentId }, cookie))
     expect(none).toMatchObject({
@@ -248,7 +248,7 @@ describe('the built-in colony', () => {
     })
   })
 
-  test('pay: 503 naming the setting without a chain, 400 for unsupported payments; every attempt is in the audit log', async () => {
+  test('503 for pay with the setting when there is no chain, 400 for unsupported payments; every attempt is in the audit log', async () => {
     const { web, cookie, agentId, platform } = await openPaying(null)
     const unset = await reported(post(web, { ...order, agentId }, cookie))
     expect(unset).toEqual([
@@ -273,7 +273,7 @@ describe('the built-in colony', () => {
     })
     afterAll(() => chain.stop())
 
-    test('pay moves USDC from the agent’s wallet within its policy and writes an audit entry', async () => {
+    test('200 for pay moves USDC from the agent’s wallet within its policy and adds an audit entry', async () => {
       const { web, cookie, agentId, wallet, platform, user } = await openPaying(chain.rpcUrl)
       await fund(chain, USDC, wallet.address, 10_000_000n)
       const before = await readToken(chain, USDC, PAYEE)
@@ -305,7 +305,7 @@ describe('the built-in colony', () => {
       expect(await readToken(chain, USDC, PAYEE)).toBe(before + 1_500_000n)
     })
 
-    test('pay from an agent without a wallet: 402 and an audit entry', async () => {
+    test('402 for pay and an audit entry when the agent has no wallet', async () => {
       const test = await openPaying(chain.rpcUrl)
       const agentId = await addAgent(test, test.user.id)
       const { status, body } = await readReported(post(test.web, { ...order, agentId }, test.cookie))
@@ -314,7 +314,7 @@ describe('the built-in colony', () => {
       expect(lines).toMatchObject([{ actor: test.user.id, target: agentId, detail: { refused: expect.any(String) } }])
     })
 
-    test('one wallet pays in USDC and in pathUSD on their chains, each with separate nonces', async () => {
+    test('200 for payments of one wallet in USDC and in pathUSD on their chains, each with separate nonces', async () => {
       await using other = await startTokenChain(4217, PATH_USD)
       const environment = { CLONE_RPC_URL: other.rpcUrl, CLONE_TOKEN_ADDRESS: PATH_USD }
       const { web, cookie, agentId, wallet, platform } = await openPaying(chain.rpcUrl, { environment })
@@ -345,7 +345,7 @@ describe('the built-in colony', () => {
       })
     })
 
-    test('pay waits for the owner above the threshold: 202, and nothing moves', async () => {
+    test('202 for pay above the threshold, and nothing moves before the owner approves', async () => {
       const { web, cookie, agentId, wallet } = await openPaying(chain.rpcUrl)
       await fund(chain, USDC, wallet.address, 10_000_000n)
       await web.request('/api/wallet/policy', json('PATCH', { agentId, approvalAbove: 1 }, cookie))
@@ -359,14 +359,14 @@ describe('the built-in colony', () => {
 test.each([
   ['/api/x402', { action: 'endpoints' }],
   ['/api/v1/gateway', {}],
-])('POST %s: 429 above RATE_LIMIT_GATEWAY', async (path, body) => {
+])('POST %s: 429 when RATE_LIMIT_GATEWAY is exceeded', async (path, body) => {
   const { web } = await openPaying(null, { environment: { RATE_LIMIT_GATEWAY: '2' } })
   const ask = () => web.request(path, json('POST', body))
   for (let count = 0; count < 2; count++) expect((await ask()).status).not.toBe(429)
   expect((await ask()).status).toBe(429)
 })
 
-describe('a gateway elsewhere', () => {
+describe('an external gateway', () => {
   const openTestPlatform = async () => {
     const double = await startColonyDouble()
     const paying = await openPaying(null, { environment: { X402_GATEWAY_URL: double.url } })
@@ -376,7 +376,7 @@ describe('a gateway elsewhere', () => {
     return { ...paying, double, ask, rows, [Symbol.asyncDispose]: double[Symbol.asyncDispose] }
   }
 
-  test('GET /api/x402: its health with its address; 503 when it is away or ill', async () => {
+  test('GET /api/x402: 200 with its health and address; 503 when it is unreachable or unhealthy', async () => {
     await using it = await openTestPlatform()
     it.double.answers['/health'] = { status: 200, body: { status: 'healthy', service: 'borg', agents: 7, colonies: 2 } }
     expect(await reported(it.web.request('/api/x402'))).toEqual([
@@ -393,7 +393,7 @@ describe('a gateway elsewhere', () => {
     ])
   })
 
-  test('its objects become those of the interface, in its own form and in ours', async () => {
+  test('200 with its objects in the format of the interface and in ours', async () => {
     await using it = await openTestPlatform()
     const { agentId } = it
     it.double.answers[`/gateway/fitness/${agentId}`] = { status: 200, body: { agentId, fitness: 63, registered: true } }
@@ -441,7 +441,7 @@ describe('a gateway elsewhere', () => {
     ])
   })
 
-  test('nothing is invented when it fails: 502, 503 or 500 in its words', async () => {
+  test('502, 503 or 500 with its message when it fails', async () => {
     await using it = await openTestPlatform()
     const { agentId } = it
     const answer = (status: number, body: unknown) => {
@@ -467,7 +467,7 @@ describe('a gateway elsewhere', () => {
     expect(joined).toEqual([402, { success: false, error: 'Colony join failed: 402 {"error":"pay first"}' }])
   })
 
-  test('pay: ordered once with its id, and the answer is that of the gateway', async () => {
+  test('200 for pay, ordered once with its id, with the response of the gateway', async () => {
     await using it = await openTestPlatform()
     const paid = await read(Paid, it.ask({ ...order, agentId: it.agentId, endpoint: 'tts', currency: 'pathUSD' }))
     expect(paid).toMatchObject({ ok: true, status: 'succeeded', amount: 1.5, currency: 'pathUSD', endpoint: 'tts' })
@@ -494,7 +494,7 @@ describe('a gateway elsewhere', () => {
     ['400', 402, 'failed', 'failed'],
     ['refuses in a 200', 402, 'failed', 'failed'],
   ] as const)(
-    'pay when it %s: %i, then %s; the job finds %s and orders nothing again',
+    'pay when the gateway %s: %i, then %s; the job finds %s and orders nothing again',
     async (fault, status, first, last) => {
       await using it = await openTestPlatform()
       it.double.fault = fault
@@ -529,7 +529,7 @@ describe('a gateway elsewhere', () => {
     expect(it.double.orders.size).toBe(0)
   })
 
-  test('pay when it never answers: unknown after the time limit, and settled by asking', async () => {
+  test('pay rejects with upstream_timeout when the gateway does not respond: unknown, and settled by a query', async () => {
     await using it = await openTestPlatform()
     it.double.fault = 'hangs'
     const upstream = createColonyUpstream(it.double.url, { fetch, timeoutsMs: { pay: 1_000 } })
@@ -554,7 +554,7 @@ describe('a gateway elsewhere', () => {
     expect([...it.double.orders.values()]).toEqual([1])
   })
 
-  test('pay when it cannot be reached: 503, failed, and the same key may try again', async () => {
+  test('503 for pay when the gateway is unreachable: failed, and the same key may be tried again', async () => {
     await using it = await openTestPlatform()
     const { url } = it.double
     await it.double[Symbol.asyncDispose]()
@@ -569,7 +569,7 @@ describe('a gateway elsewhere', () => {
     expect(it.rows().map((row) => row.status)).toEqual(['failed', 'failed'])
   })
 
-  test('POST /api/wallet/payments/:id/resolve: an unknown payment stays so until its owner says how it ended; it is never ordered again', async () => {
+  test('POST /api/wallet/payments/:id/resolve: 200 when the owner resolves an unknown payment, which is never ordered again', async () => {
     await using it = await openTestPlatform()
     Object.assign(it.double, { fault: 'settles, then cut', knowsPayments: false })
     await it.ask({ ...order, agentId: it.agentId })
@@ -592,7 +592,7 @@ describe('a gateway elsewhere', () => {
     expect([...it.double.orders.values()]).toEqual([1])
   })
 
-  test('200 at once with one key are one payment; so are 50 without any, and a payment identifier', async () => {
+  test('one payment for 200 concurrent requests with one key, for 50 without a key, and per payment identifier', async () => {
     await using it = await openTestPlatform()
     const body = { ...order, agentId: it.agentId }
     const idsOf = async (answers: Promise<Response>[]) =>
@@ -615,7 +615,7 @@ describe('a gateway elsewhere', () => {
     expect(it.double.orders.size).toBe(4)
   })
 
-  test('killed between the order and the answer: the payment is unknown and asked after; killed before it: it ends', async () => {
+  test('unknown and queried later when the process is killed between order and response; failed when killed before the order', async () => {
     await using it = await openTestPlatform()
     it.double.fault = 'settles'
     await it.ask({ ...order, agentId: it.agentId })
@@ -632,7 +632,7 @@ describe('a gateway elsewhere', () => {
     expect([...it.double.orders.values()]).toEqual([1])
   })
 
-  test('the policy of the wallet holds here too', async () => {
+  test('403 when the policy of the wallet forbids the payment', async () => {
     await using it = await openTestPlatform()
     await it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, perDay: '2' }, it.cookie))
     const codes = await Promise.all(
@@ -642,7 +642,7 @@ describe('a gateway elsewhere', () => {
     expect(it.double.orders.size).toBe(1)
   })
 
-  test('a key that may pay does, one that may only read does not', async () => {
+  test('200 for a key with the scope to pay, 403 for a read-only key', async () => {
     await using it = await openTestPlatform()
     const keyWith = async (scopes: string[]) => {
       const made = await it.web.request('/api/keys', json('POST', { name: 'k', scopes }, it.cookie))

@@ -47,7 +47,7 @@ async function openTestInstallation(environment: Record<string, string> = {}, op
   }
 }
 
-test('POST /v1/pages: a page as Markdown; one that cannot be had is 502 with its reason', async () => {
+test('POST /v1/pages: 200 with a page as Markdown, 502 with the reason when it cannot be read', async () => {
   await using web = openWeb()
   const { asAgent } = await openTestInstallation()
   const read = await asAgent('/v1/pages', 'POST', { url: `${web.url}/page` })
@@ -59,7 +59,7 @@ test('POST /v1/pages: a page as Markdown; one that cannot be had is 502 with its
   expect((await asAgent('/v1/pages', 'POST', {})).status).toBe(400)
 })
 
-test('POST /v1/pages and /v1/http: no private address unless the operator allows them', async () => {
+test('POST /v1/pages and /v1/http: 502 and 403 for a private address unless the operator allows it', async () => {
   await using web = openWeb()
   const { asAgent, allow, http } = await openTestInstallation({ SUMMARIZER_ALLOW_PRIVATE: 'false' })
   await allow(['127.0.0.1', 'localhost'])
@@ -68,7 +68,7 @@ test('POST /v1/pages and /v1/http: no private address unless the operator allows
   expect(web.received).toEqual([])
 })
 
-test('POST /v1/search: SearXNG as it is set, without markup; 503 when no engine is; 502 when it fails', async () => {
+test('POST /v1/search: 200 from SearXNG without markup; 503 when no engine is set, 502 when it fails', async () => {
   await using web = openWeb()
   const { asAgent } = await openTestInstallation({ SEARXNG_URL: `${web.url}/` })
   const found = await asAgent('/v1/search', 'POST', { query: 'tea & milk' })
@@ -79,7 +79,7 @@ test('POST /v1/search: SearXNG as it is set, without markup; 503 when no engine 
   expect((await broken.asAgent('/v1/search', 'POST', { query: 'tea' })).status).toBe(502)
 })
 
-test('POST /v1/search: Brave with its key, where there is no SearXNG', async () => {
+test('POST /v1/search: 200 from Brave with its key when SearXNG is not set', async () => {
   const asked: { url: string; key: string | null }[] = []
   const brave = async (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
     asked.push({ url: String(input), key: new Headers(init?.headers).get('x-subscription-token') })
@@ -92,7 +92,7 @@ test('POST /v1/search: Brave with its key, where there is no SearXNG', async () 
   expect(asked).toEqual([{ url: 'https://api.search.brave.com/res/v1/web/search?q=tea&count=10', key: 'brave-key' }])
 })
 
-test('POST /v1/http: only hosts that the owner allows, and a redirect leads nowhere', async () => {
+test('POST /v1/http: 403 unless the owner allows the host, also for a redirect', async () => {
   await using web = openWeb()
   const { http, allow } = await openTestInstallation()
   const refused = await http({ url: `${web.url}/data` })
@@ -110,7 +110,7 @@ test('POST /v1/http: only hosts that the owner allows, and a redirect leads nowh
     expect((await http(input)).status).toBe(400)
 })
 
-test('POST /v1/http: what may change something takes the approval of exactly this request, once', async () => {
+test('POST /v1/http: 403 when a request may change something, 200 once with an approval of exactly that request', async () => {
   await using web = openWeb()
   const { http, allow, approve } = await openTestInstallation()
   await allow(['127.0.0.1'])
@@ -127,7 +127,7 @@ test('POST /v1/http: what may change something takes the approval of exactly thi
   expect(JSON.stringify([...(web.received[0]?.headers ?? [])])).not.toContain('agt_')
 })
 
-test('POST /v1/http: the URL that was shown is the one that is called when the arguments name it twice; an unknown field is 400', async () => {
+test('POST /v1/http: 200 for the URL that was shown when the arguments repeat it; 400 when a field is unknown', async () => {
   await using web = openWeb()
   const { allow, asAgent, asOwner } = await openTestInstallation()
   await allow(['127.0.0.1'])
@@ -148,7 +148,7 @@ test('POST /v1/http: the URL that was shown is the one that is called when the a
   expect((await asAgent('/v1/http', 'POST', { arguments: misleading, approvalId: id })).status).toBe(400)
 })
 
-test('the agent web API answers 403 TOOL_OFF when the owner disabled the tool', async () => {
+test('/v1 routes of tools: 403 TOOL_OFF when the owner disabled the tool', async () => {
   const { asAgent, asOwner, agent } = await openTestInstallation()
   const off = { read_page: false, web_search: false, http_request: false, message_agent: false, schedule: false }
   await asOwner(`/api/agents/${agent.id}/tools`, 'PUT', { switches: off })

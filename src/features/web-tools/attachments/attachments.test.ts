@@ -57,7 +57,7 @@ async function openTestInstallation() {
   }
 }
 
-test('POST /api/chat/attachments: 201 stores the file in the workspace; the agent gets its path and text, and the history lists it', async () => {
+test('POST /api/chat/attachments: 201 stores the file in the workspace; the agent gets path and text, and the history lists it', async () => {
   await using it = await openTestInstallation()
   const notes = await it.attach('../Meine Notizen?.txt', 'Tea at four.')
   expect(notes).toEqual({
@@ -82,7 +82,7 @@ test('POST /api/chat/attachments: 201 stores the file in the workspace; the agen
   ])
 })
 
-test('POST /api/chat: 404 for attachments of others, of another message and that are not there, and nothing is stored', async () => {
+test('POST /api/chat: 404 when an attachment is missing, another user’s or of another message, and nothing is stored', async () => {
   await using it = await openTestInstallation()
   const { id } = await it.attach('a.txt', 'a')
   expect((await it.ask({ message: 'One', attachments: [id, 'att_unknown'] })).status).toBe(404)
@@ -92,7 +92,7 @@ test('POST /api/chat: 404 for attachments of others, of another message and that
   expect((await it.ask({ message: 'Two', attachments: [id] })).status).toBe(404)
 })
 
-test('POST /api/chat with replaces: the files of the earlier message go with the new one unless others are named', async () => {
+test('POST /api/chat: 200 with replaces keeps the files of the earlier message unless others are named', async () => {
   await using it = await openTestInstallation()
   const { id, path } = await it.attach('a.txt', 'Tea at four.')
   const { id: first } = await read(SentMessage, it.ask({ message: 'One', attachments: [id] }))
@@ -103,7 +103,7 @@ test('POST /api/chat with replaces: the files of the earlier message go with the
   expect(it.double.questions[2]?.message).toBe('Three')
 })
 
-test('POST /api/chat/attachments: 400 for other types than image, PDF and text, 413 for a large file, 404 for a stranger', async () => {
+test('POST /api/chat/attachments: 400 when the file is no image, PDF or text, 413 when it is large, 404 for a stranger', async () => {
   await using it = await openTestInstallation()
   const statuses = await Promise.all([
     it.upload('a.zip', Buffer.from('504b0304140000', 'hex')),
@@ -163,7 +163,7 @@ test(
 )
 
 test(
-  'the PDF reader ends its process when a PDF exceeds the time or memory limit, and limits concurrent reads',
+  'createPdfReader ends its process when a PDF exceeds the time or memory limit, and limits concurrent reads',
   async () => {
     const bytes = toPdf('Hello')
     const failing = [createPdfReader({ readMs: 1 }), createPdfReader({ maxMemoryBytes: 1 })]

@@ -47,7 +47,7 @@ function withSource(answer: (request: Request) => Response | Promise<Response>) 
 
 const gwei = (value = 7) => Response.json({ gwei: value })
 
-test('GET /api/feeds: 200 with the configured feeds, without the addresses of their sources', async () => {
+test('GET /api/feeds: 200 with the configured feeds, without the URLs of their sources', async () => {
   const { get, calls } = withSource(() => gwei())
   const response = await get()
   expect(response.status).toBe(200)
@@ -63,7 +63,7 @@ test('GET /api/feeds: 200 with the configured feeds, without the addresses of th
   expect(calls).toEqual([])
 })
 
-test('GET /api/feeds: 200 with nothing when nothing is configured, and 503 for a feed', async () => {
+test('GET /api/feeds: 200 and empty when no feed is configured, 503 for a feed', async () => {
   const { web } = testPlatform()
   const list = await read(FeedList, web.request('/api/feeds'))
   expect(list).toEqual({ feeds: [], total: 0, docs: 'No data feeds are configured: set FEEDS.' })
@@ -95,7 +95,7 @@ test('GET /api/feeds?feed=: 200 with the data of the source, fetched once in fiv
   expect(calls).toHaveLength(3)
 })
 
-test('GET /api/feeds?feed=: a hundred at once make one request to the source', async () => {
+test('GET /api/feeds?feed=: 200 with one request to the source for a hundred concurrent ones', async () => {
   const gate = Promise.withResolvers<void>()
   const { get, calls } = withSource(async () => {
     await gate.promise
@@ -117,7 +117,7 @@ test('GET /api/feeds?feed=&preview=true: 200 with the sample; 400 for a feed wit
 })
 
 test.each(['nope', '', 'GAS', '__proto__', '../gas'])(
-  'GET /api/feeds?feed=%s: 400 with what there is',
+  'GET /api/feeds?feed=%s: 400 with the available feeds',
   async (feed) => {
     const { get, calls } = withSource(() => gwei())
     const response = await get(`?feed=${encodeURIComponent(feed)}`)
@@ -129,7 +129,7 @@ test.each(['nope', '', 'GAS', '__proto__', '../gas'])(
   },
 )
 
-test.each([401, 404, 429, 500, 503])('GET /api/feeds?feed=: %d when the source answers with it', async (status) => {
+test.each([401, 404, 429, 500, 503])('GET /api/feeds?feed=: %d when the source responds with it', async (status) => {
   const { get, calls, clock } = withSource(() => new Response('secret words of the source', { status }))
   const response = await get('?feed=gas')
   expect([response.status, await response.json()]).toEqual([status, { error: 'Feed unavailable', status }])
@@ -140,7 +140,7 @@ test.each([401, 404, 429, 500, 503])('GET /api/feeds?feed=: %d when the source a
   expect(calls).toHaveLength(2)
 })
 
-test('GET /api/feeds?feed=: 502 for a status that is no answer', async () => {
+test('GET /api/feeds?feed=: 502 when the source responds with 304', async () => {
   const { get } = withSource(() => new Response(null, { status: 304 }))
   const response = await get('?feed=gas')
   expect([response.status, await response.json()]).toEqual([502, { error: 'Feed unavailable', status: 304 }])
@@ -180,7 +180,7 @@ test('GET /api/feeds?feed=: 500 when the source is unreachable; its address is n
   expect(`${text}${logLines.join('\n')}`).not.toContain('hidden-in-the-url')
 })
 
-test('GET /api/feeds?feed=: a private address is refused like one that is not there', async () => {
+test('GET /api/feeds?feed=: 500 as for an unreachable source when the address is private', async () => {
   const calls: string[] = []
   const inside = Bun.serve({
     hostname: '127.0.0.1',
@@ -200,7 +200,7 @@ test('GET /api/feeds?feed=: a private address is refused like one that is not th
   expect(calls).toEqual([])
 })
 
-test('GET /api/feeds?feed=: 200 with the last answer, marked as stale, for an hour while the source fails', async () => {
+test('GET /api/feeds?feed=: 200 with the last data, marked as stale, for an hour while the source fails', async () => {
   const { get, clock, answerWith, calls } = withSource(() => gwei())
   const fetchedAt = clock.now().toISOString()
   await get('?feed=gas')
@@ -216,7 +216,7 @@ test('GET /api/feeds?feed=: 200 with the last answer, marked as stale, for an ho
   expect(await read(Feed, get('?feed=gas'))).toMatchObject({ data: { gwei: 9 }, stale: false })
 })
 
-test('GET /api/feeds?feed=: 500 for a source with endlessly nested lists, without blocking other requests', async () => {
+test('GET /api/feeds?feed=: 500 when the source sends endlessly nested lists, without blocking other requests', async () => {
   const deep = '['.repeat(400_000) + ']'.repeat(400_000)
   const { get, answerWith } = withSource(() => new Response(deep))
   const limitMs = 50 * measureSlowness()

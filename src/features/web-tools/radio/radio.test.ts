@@ -68,37 +68,34 @@ async function openTestInstallation(environment: Record<string, string> = {}) {
   }
 }
 
-test.skipIf(!hasAnvil)(
-  'POST /api/radio/streams: 200 makes a stream for a wallet of one’s own that holds enough',
-  async () => {
-    await using test = await openTestInstallation()
-    const response = await test.create()
-    expect(response.status).toBe(200)
-    const body: unknown = await response.json()
-    const { stream } = Created.parse(body)
-    const server = 'rtmps://global-live.mux.com:443/app'
-    expect(body).toEqual({
-      success: true,
-      stream: {
-        id: stream.id,
-        name: 'DJ Ada',
-        wallet: WALLET.toLowerCase(),
-        streamKey: expect.stringMatching(/^secret-key-/),
-        rtmpUrl: server,
-        fullRtmpUrl: `${server}/${stream.streamKey}`,
-        playbackId: expect.stringMatching(/^playback-/),
-        status: 'created',
-      },
-      obsSettings: {
-        server,
-        streamKey: stream.streamKey,
-        recommended: { audioBitrate: '256-320 kbps', encoder: 'AAC', sampleRate: '44.1 kHz', channels: 'Stereo' },
-      },
-    })
-    expect(test.mux.streams.has(stream.id)).toBe(true)
-    expect(dumpTables(test.platform.db) + test.logLines.join('\n')).not.toContain(stream.streamKey)
-  },
-)
+test.skipIf(!hasAnvil)('POST /api/radio/streams: 200 when an own wallet has enough tokens', async () => {
+  await using test = await openTestInstallation()
+  const response = await test.create()
+  expect(response.status).toBe(200)
+  const body: unknown = await response.json()
+  const { stream } = Created.parse(body)
+  const server = 'rtmps://global-live.mux.com:443/app'
+  expect(body).toEqual({
+    success: true,
+    stream: {
+      id: stream.id,
+      name: 'DJ Ada',
+      wallet: WALLET.toLowerCase(),
+      streamKey: expect.stringMatching(/^secret-key-/),
+      rtmpUrl: server,
+      fullRtmpUrl: `${server}/${stream.streamKey}`,
+      playbackId: expect.stringMatching(/^playback-/),
+      status: 'created',
+    },
+    obsSettings: {
+      server,
+      streamKey: stream.streamKey,
+      recommended: { audioBitrate: '256-320 kbps', encoder: 'AAC', sampleRate: '44.1 kHz', channels: 'Stereo' },
+    },
+  })
+  expect(test.mux.streams.has(stream.id)).toBe(true)
+  expect(dumpTables(test.platform.db) + test.logLines.join('\n')).not.toContain(stream.streamKey)
+})
 
 test.skipIf(!hasAnvil)(
   'GET /api/radio/live: 200 without authentication, with live users and without stream keys',
@@ -138,17 +135,20 @@ test.skipIf(!hasAnvil)(
   },
 )
 
-test.skipIf(!hasAnvil)('GET /api/radio/live: requests within five seconds share one call to the provider', async () => {
-  await using test = await openTestInstallation()
-  await Promise.all(Array.from({ length: 50 }, () => test.live()))
-  expect(test.mux.requests).toEqual(['GET /video/v1/live-streams?limit=100&status=active'])
-  test.clock.advance(5000)
-  await test.live()
-  expect(test.mux.requests).toHaveLength(2)
-})
+test.skipIf(!hasAnvil)(
+  'GET /api/radio/live: 200 with one call to the provider for requests within five seconds',
+  async () => {
+    await using test = await openTestInstallation()
+    await Promise.all(Array.from({ length: 50 }, () => test.live()))
+    expect(test.mux.requests).toEqual(['GET /video/v1/live-streams?limit=100&status=active'])
+    test.clock.advance(5000)
+    await test.live()
+    expect(test.mux.requests).toHaveLength(2)
+  },
+)
 
 test.skipIf(!hasAnvil)(
-  'POST /api/radio/streams: 403 for a wallet that is not one’s own, and for one that holds too little',
+  'POST /api/radio/streams: 403 when the wallet is another user’s or has too few tokens',
   async () => {
     await using test = await openTestInstallation()
     const foreign = await test.create({ wallet: `0x${'11'.repeat(20)}` })
@@ -172,13 +172,13 @@ test.skipIf(!hasAnvil).each([
   [{ wallet: 7 }, 'Wallet address required'],
   [{ wallet: '0x12' }, 'wallet must be 0x and 40 hex digits'],
   [{ wallet: WALLET, name: 'x'.repeat(101) }, 'name must be at most 100 characters'],
-])('POST /api/radio/streams: 400 for %j', async (body, error) => {
+])('POST /api/radio/streams: 400 when the body is %j', async (body, error) => {
   await using test = await openTestInstallation()
   const response = await test.create(body)
   expect([response.status, await response.json()]).toEqual([400, { error }])
 })
 
-test.skipIf(!hasAnvil)('POST /api/radio/streams: 429 for the sixth stream, also with concurrent requests', async () => {
+test.skipIf(!hasAnvil)('POST /api/radio/streams: 429 at five streams, also when requests are concurrent', async () => {
   await using test = await openTestInstallation()
   const answers = await Promise.all(Array.from({ length: 12 }, () => test.create()))
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(5)
@@ -187,7 +187,7 @@ test.skipIf(!hasAnvil)('POST /api/radio/streams: 429 for the sixth stream, also 
 })
 
 test.skipIf(!hasAnvil).each(['status', 'html', 'wrong shape'] as const)(
-  'radio: 502 when the provider answers with the fault %s, and no stream is left behind',
+  '/api/radio: 502 when the provider fails with %s, and no stream is left',
   async (fault) => {
     await using test = await openTestInstallation()
     test.mux.failWith(fault)
@@ -202,7 +202,7 @@ test.skipIf(!hasAnvil).each(['status', 'html', 'wrong shape'] as const)(
 )
 
 test.skipIf(!hasAnvil)(
-  'GET /api/radio/streams and DELETE /api/radio/streams/:id: 200 for one’s own, 404 for a stranger',
+  'GET /api/radio/streams and DELETE /api/radio/streams/:id: 200 for own streams, 404 for a stranger',
   async () => {
     await using test = await openTestInstallation()
     const { stream } = await read(Created, test.create())

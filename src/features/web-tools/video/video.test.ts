@@ -129,7 +129,7 @@ test.each([
     ['No password'],
   ],
   [{ type: 'tutorial', topic: 'Keys', steps: ['Open settings', 'Press create'] }, ['Keys', 'Step 2: Press create']],
-])('POST /api/generate-video: %j becomes a prompt that says it', async (body, words) => {
+])('POST /api/generate-video: when the body is %j, 200 with a prompt that contains its fields', async (body, words) => {
   await using test = await openTestInstallation()
   expect((await test.generate(body)).status).toBe(200)
   const [order] = test.provider.orders
@@ -147,7 +147,7 @@ test.each([
   [{ type: 'screenshot', imageUrl: 'file:///etc/passwd', description: 'x' }, 'imageUrl must be an http or https URL'],
   [{ type: 'tutorial', topic: 'x' }, 'steps must be text or a list of 1 to 30 texts'],
   [{ type: 'demo', agentName: 'x'.repeat(201), agentDescription: 'x' }, 'agentName must be at most 200 characters'],
-])('POST /api/generate-video: 400 for %j, and nothing is ordered', async (body, error) => {
+])('POST /api/generate-video: 400 when the body is %j, and nothing is ordered', async (body, error) => {
   await using test = await openTestInstallation()
   const response = await test.generate(body)
   expect([response.status, await response.json()]).toEqual([400, { error }])
@@ -166,7 +166,7 @@ test('POST /api/generate-video: 502 with the provider’s reason when it fails, 
   expect((await test.get(`/api/videos/${row?.id}`)).status).toBe(502)
 })
 
-test('POST /api/generate-video: does not retry when the provider rejects the request', async () => {
+test('POST /api/generate-video: 502 without a retry when the provider rejects the request', async () => {
   await using test = await openTestInstallation()
   test.provider.refuseWith(() => Response.json({ error: { message: 'Prompt not allowed' } }, { status: 400 }))
   const response = await test.generate()
@@ -211,7 +211,7 @@ test('videoJob fails a video when it takes more than half an hour', async () => 
   expect(test.rows()[0]?.error).toBe('The video took too long')
 })
 
-test('POST /api/generate-video: 429 for a third concurrent video', async () => {
+test('POST /api/generate-video: 429 when two videos are in progress', async () => {
   await using test = await openTestInstallation({ status: 'in_progress' })
   const answers = await Promise.all(Array.from({ length: 6 }, () => test.generate(DEMO, ASYNC)))
   expect(answers.filter(({ status }) => status === 202)).toHaveLength(2)

@@ -97,7 +97,7 @@ function mail(test: Test, data: object = {}, type = 'email.received'): string {
   return JSON.stringify({ type, data: { from: SENDER, to, subject: 'Hi', text: 'Hello', email_id: 'e1', ...data } })
 }
 
-test('POST /api/webhooks/video: 200 acts on live_stream.active and idle, and keeps no stream key', async () => {
+test('POST /api/webhooks/video: 200 updates the stream for live_stream.active and idle, and stores no stream key', async () => {
   const test = await openTestInstallation()
   const response = await test.sendVideo(videoEvent('video.live_stream.active'))
   expect([response.status, await response.json()]).toEqual([200, { received: true }])
@@ -112,7 +112,7 @@ test('POST /api/webhooks/video: 200 acts on live_stream.active and idle, and kee
   expect(dumpTables(test.platform.db)).not.toContain('canary-stream-key')
 })
 
-test('POST /api/webhooks/video: asset.ready is kept as the newest recording of its stream', async () => {
+test('POST /api/webhooks/video: 200 stores asset.ready as the newest recording of its stream', async () => {
   const test = await openTestInstallation()
   const asset = { id: 'asset-1', live_stream_id: 'stream-1', playback_ids: [{ id: 'play-1' }], duration: 901.4 }
   expect((await test.sendVideo(videoEvent('video.asset.ready', {}, asset))).status).toBe(200)
@@ -124,7 +124,7 @@ test('POST /api/webhooks/video: asset.ready is kept as the newest recording of i
   })
 })
 
-test('POST /api/webhooks/video: an event that comes again is acknowledged and not acted on; an older one that comes late changes nothing', async () => {
+test('POST /api/webhooks/video: 200 without effect when an event is repeated, or an older one comes late', async () => {
   const test = await openTestInstallation()
   await test.sendVideo(videoEvent('video.live_stream.active'))
   const idle = videoEvent('video.live_stream.idle', { id: 'event-2', created_at: '2026-01-01T11:00:00Z' })
@@ -136,7 +136,7 @@ test('POST /api/webhooks/video: an event that comes again is acknowledged and no
   expect(test.events()).toHaveLength(3)
 })
 
-test('POST /api/webhooks/video: 401 without a signature, 403 for every other but the right one, and nothing happens', async () => {
+test('POST /api/webhooks/video: 401 without a signature, 403 with a wrong one, without effect', async () => {
   const test = await openTestInstallation()
   const body = videoEvent('video.live_stream.active')
   const now = test.clock.now()
@@ -174,7 +174,7 @@ test('POST /api/webhooks/video: 401 without a signature, 403 for every other but
   expect((await test.sendVideo(body, signVideo(body, minutes(-4.9)))).status).toBe(200)
 })
 
-test('POST /api/webhooks/video: 400 for a signed payload of another form; any other event is acknowledged', async () => {
+test('POST /api/webhooks/video: 400 when a signed payload has another format, 200 for any other event', async () => {
   const test = await openTestInstallation()
   for (const body of ['', 'null', '[]', '{"type":"video.asset.ready"}', 'not json']) {
     const response = await test.sendVideo(body)
@@ -186,7 +186,7 @@ test('POST /api/webhooks/video: 400 for a signed payload of another form; any ot
   )
 })
 
-test('the signature is over the bytes as they came, a byte order mark and all', async () => {
+test('POST /api/webhooks/video: 200 when the signature is over the raw bytes, including a byte order mark', async () => {
   const test = await openTestInstallation()
   const body = `\ufeff${videoEvent('video.live_stream.active')}`
   expect((await test.sendVideo(body)).status).toBe(400)
@@ -197,7 +197,7 @@ test('the signature is over the bytes as they came, a byte order mark and all', 
 test.each([
   ['video', 'WEBHOOK_VIDEO_SECRET'],
   ['email', 'WEBHOOK_EMAIL_SECRET'],
-])('POST /api/webhooks/%s: 503 without a secret, however it is signed', async (name, setting) => {
+])('POST /api/webhooks/%s: 503 when no secret is set, whatever the signature', async (name, setting) => {
   const { web } = testPlatform()
   const body = videoEvent('video.live_stream.active')
   const headers = {
@@ -214,7 +214,7 @@ test.each([
   })
 })
 
-test('POST /api/webhooks/email: 200 processed puts a mail into the inbox of its agent and says it to the agent', async () => {
+test('POST /api/webhooks/email: 200 processed stores a mail in the inbox of its agent, which gets a message', async () => {
   const questions: AgentQuestion[] = []
   await using double = startAgentDouble((question) => {
     questions.push(question)
@@ -247,7 +247,7 @@ test('POST /api/webhooks/email: 200 processed puts a mail into the inbox of its 
   expect(questions[0]?.message).toContain(`From: ${SENDER}\nSubject: Hi\n\nDear Ada,\n\nsee & you`)
 })
 
-test('POST /api/webhooks/email: the plus form and a list of addresses name the agent, and so do Standard Webhooks headers', async () => {
+test('POST /api/webhooks/email: 200 with plus addresses, lists of addresses, and Standard Webhooks headers', async () => {
   const test = await openTestInstallation()
   const lists = [
     `inbox+${test.agentId}@x.example`,
@@ -262,7 +262,7 @@ test('POST /api/webhooks/email: the plus form and a list of addresses name the a
   expect(await test.inbox()).toHaveLength(2)
 })
 
-test('POST /api/webhooks/email: a mail that comes again is acknowledged alike and kept once, even when many come at once', async () => {
+test('POST /api/webhooks/email: 200 processed when a mail is repeated, also concurrently, which is stored once', async () => {
   const test = await openTestInstallation()
   const body = mail(test)
   const answers = await Promise.all(Array.from({ length: 20 }, () => test.sendMail(body)))
@@ -270,7 +270,7 @@ test('POST /api/webhooks/email: a mail that comes again is acknowledged alike an
   expect(await test.inbox()).toHaveLength(1)
 })
 
-test('POST /api/webhooks/email: rejected unless the sender is allowed and the address names an agent', async () => {
+test('POST /api/webhooks/email: 200 rejected unless the sender is allowed and the address is an agent’s', async () => {
   const test = await openTestInstallation()
   const dmarc = (result: string) => ({ headers: { 'Authentication-Results': `mx; spf=pass; dmarc=${result}` } })
   const rejected = [
@@ -295,7 +295,7 @@ test('POST /api/webhooks/email: rejected unless the sender is allowed and the ad
   expect(await passed.json()).toEqual({ received: true, action: 'processed' })
 })
 
-test('POST /api/webhooks/email: the eleventh mail of a sender in an hour is rate_limited; another sender’s is not', async () => {
+test('POST /api/webhooks/email: 200 rate_limited for the eleventh mail of one sender in an hour', async () => {
   const test = await openTestInstallation()
   const action = async (id: string, data: object = {}) => {
     const body = mail(test, data)
@@ -310,7 +310,7 @@ test('POST /api/webhooks/email: the eleventh mail of a sender in an hour is rate
   expect(await action('msg_12')).toEqual({ received: true, action: 'processed' })
 })
 
-test('POST /api/webhooks/email: fetch_error for a mail without a body; a long one is cut to 5000 characters', async () => {
+test('POST /api/webhooks/email: 200 fetch_error when a mail has no body; a long one is cut to 5000 characters', async () => {
   const test = await openTestInstallation()
   const bare = await test.sendMail(mail(test, { text: null }), 'msg_1')
   expect(await bare.json()).toEqual({ received: true, action: 'fetch_error' })
@@ -319,7 +319,7 @@ test('POST /api/webhooks/email: fetch_error for a mail without a body; a long on
   expect((await test.inbox())[0]?.text).toBe('😀'.repeat(5000))
 })
 
-test('POST /api/webhooks/email: a body that nests 50,000 tags is read at once', async () => {
+test('POST /api/webhooks/email: 200 within two seconds when a body nests 50,000 tags', async () => {
   const test = await openTestInstallation()
   const start = performance.now()
   const response = await test.sendMail(mail(test, { text: null, html: `${'<div>'.repeat(50_000)}Hello` }))
@@ -345,7 +345,7 @@ test('POST /api/webhooks/email: 200 with the text of an HTML part, parsed in a s
   expect((await test.inbox()).map(({ text }) => text)).toContain('if a < b & c > d')
 })
 
-test('POST /api/webhooks/email: outbound events are acknowledged', async () => {
+test('POST /api/webhooks/email: 200 without effect for outbound events', async () => {
   const test = await openTestInstallation()
   for (const type of ['email.sent', 'email.delivered', 'email.bounced', 'email.complained', 'email.opened']) {
     const response = await test.sendMail(mail(test, { bounce: { message: 'no' } }, type), type)
@@ -354,7 +354,7 @@ test('POST /api/webhooks/email: outbound events are acknowledged', async () => {
   expect(await test.inbox()).toEqual([])
 })
 
-test('POST /api/webhooks/email: 401 for missing and wrong signatures, 400 for a payload of another form', async () => {
+test('POST /api/webhooks/email: 401 when the signature is missing or wrong, 400 when the payload has another format', async () => {
   const test = await openTestInstallation()
   const body = mail(test)
   const right = signMail(body, 'msg_1')
@@ -386,7 +386,7 @@ test('POST /api/webhooks/email: 401 for missing and wrong signatures, 400 for a 
   }
 })
 
-test('a mail waits for an agent that does not run, and is delivered when it does', async () => {
+test('a mail waits while its agent does not run, and is delivered when it does', async () => {
   const test = await openTestInstallation({}, null)
   await using _jobs = startJobs(test.platform)
   await test.sendMail(mail(test))
@@ -416,7 +416,7 @@ test('GET /api/inbox: 200 in pages, newest first; 404 for a stranger’s agent; 
   expect((await ask('', {})).status).toBe(401)
 })
 
-test('events are forgotten after a week', async () => {
+test('webhook events are deleted after a week', async () => {
   const test = await openTestInstallation()
   await test.sendVideo(videoEvent('video.live_stream.active'))
   const job = webhookEventsJob(test.platform)
@@ -428,6 +428,6 @@ test('events are forgotten after a week', async () => {
   expect(test.events()).toEqual([])
 })
 
-test('a mail secret that is not base64 stops the start', () => {
+test('createMailVerifier throws StartupError when the secret is not base64', () => {
   expect(() => createMailVerifier('whsec_not base64!')).toThrow(StartupError)
 })

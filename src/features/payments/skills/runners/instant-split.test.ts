@@ -26,7 +26,7 @@ async function openTestPlatform(rpcUrl: string | null) {
   return { ...paying, use, split, addRule }
 }
 
-test('POST /api/skills/instant-split: rules are kept, give away no more than everything, and are one’s own', async () => {
+test('POST /api/skills/instant-split: 200 stores own rules, 400 when shares exceed 100 %', async () => {
   const { split, addRule, use, signIn } = await openTestPlatform(null)
   const { rule } = await read(z.looseObject({ rule: z.looseObject({ id: z.string() }) }), addRule(newPayee(), 60))
   expect(rule).toMatchObject({ percentage: 60, role: 'artist', name: 'Bo', minimumThreshold: 0 })
@@ -47,7 +47,7 @@ test('POST /api/skills/instant-split: rules are kept, give away no more than eve
   }
 })
 
-test('POST /api/skills/instant-split: simulate only calculates; a GET describes the skill', async () => {
+test('POST /api/skills/instant-split: 200 for simulate without a payment; GET describes the skill', async () => {
   const { split, web } = await openTestPlatform(null)
   expect(await read(Answer, split('simulate'))).toMatchObject({
     input: { streams: 100_000, rate: '0.003' },
@@ -89,7 +89,7 @@ describe.skipIf(!hasAnvil)('instant splits on a chain', () => {
   })
   afterAll(() => chain.stop())
 
-  test('executed 200 times at once it pays once; a part below its threshold stays; royalty-tracker adds up', async () => {
+  test('pay once when executed 200 times at once, keep a share below its threshold, and royalty-tracker adds up', async () => {
     const { split, addRule, use, platform, clock, wallet } = await openTestPlatform(chain.rpcUrl)
     await fund(chain, USDC, wallet.address, 100n * DOLLAR)
     const [big, small] = [newPayee(), newPayee()]

@@ -77,7 +77,7 @@ async function openTestPlatform() {
   return { ...test, ada, bo, eve, book, announce }
 }
 
-test('POST /api/skills/booking-settlement: the whole fee is held, released once after the gig, and adds up', async () => {
+test('POST /api/skills/booking-settlement: 200 reserves the whole fee and releases it once after the gig; the parts add up', async () => {
   const { ada, bo, book, clock } = await openTestPlatform()
   await book()
   const held = await read(Answer, ada.settle('create_escrow'))
@@ -95,7 +95,7 @@ test('POST /api/skills/booking-settlement: the whole fee is held, released once 
   expect(await read(Answer, ada.settle('list'))).toMatchObject({ bookings: [{ id: 'bk_1', status: 'settled' }] })
 })
 
-test('200 releases and refunds at once have one effect; so have 200 escrows', async () => {
+test('POST /api/skills/booking-settlement: one effect for 200 concurrent releases and refunds, and for 200 escrows', async () => {
   const { ada, bo, book, clock } = await openTestPlatform()
   await book()
   const all = async (...asks: (() => Promise<Response>)[]) => {
@@ -170,7 +170,7 @@ test('POST /api/skills/booking-settlement: 200 when the payee divides the fee ex
   expect((await bo.settle('set_split_rules', { splitRules })).status).toBe(409)
 })
 
-test('POST /api/skills/booking-settlement: no money is lost when an account is deleted', async () => {
+test('POST /api/skills/booking-settlement: 200 and no money is lost when an account is deleted', async () => {
   const { ada, bo, eve, book, clock, platform } = await openTestPlatform()
   const leave = ({ user }: { user: { id: string } }) =>
     write(platform.db, (tx) => tx.delete(users).where(eq(users.id, user.id)).run())
@@ -197,7 +197,7 @@ test('POST /api/skills/booking-settlement: no money is lost when an account is d
   expect(other.ada.balance()).toBe(1000 * DOLLAR)
 })
 
-test('POST /api/skills/booking-settlement: 402 without balance, 404 for a stranger, 400 for an unknown action', async () => {
+test('POST /api/skills/booking-settlement: 402 without balance, 404 for a stranger, 400 when the action is unknown', async () => {
   const { ada, bo, eve, book } = await openTestPlatform()
   await book({ guaranteeMicroUsd: 1000 * DOLLAR })
   const poor = await ada.settle('create_escrow')
@@ -214,7 +214,7 @@ test('POST /api/skills/booking-settlement: 402 without balance, 404 for a strang
   }
 })
 
-test('POST /api/skills/booking-settlement: simulate_settlement only calculates; a GET describes the skill', async () => {
+test('POST /api/skills/booking-settlement: 200 for simulate_settlement without a payment; GET describes the skill', async () => {
   const { ada, web } = await openTestPlatform()
   expect(await read(Answer, ada.settle('simulate_settlement'))).toEqual({
     success: true,
@@ -239,7 +239,7 @@ test('POST /api/skills/booking-settlement: simulate_settlement only calculates; 
   })
 })
 
-test('POST /api/skills/event-ticketing: a ticket is paid from the balance, checked, and paid back once', async () => {
+test('POST /api/skills/event-ticketing: 200 for a ticket that is paid from the balance, checked, and refunded once', async () => {
   const { ada, bo, eve, announce, clock } = await openTestPlatform()
   const eventId = await announce(10, 25)
   const sale = await read(
@@ -275,7 +275,7 @@ test('POST /api/skills/event-ticketing: a ticket is paid from the balance, check
   expect((await ada.ticket('purchase', { eventId })).status).toBe(404)
 })
 
-test('POST /api/skills/event-ticketing: 100 requests with one Idempotency-Key buy one ticket', async () => {
+test('POST /api/skills/event-ticketing: one ticket for 100 requests with one Idempotency-Key', async () => {
   const { ada, bo, announce, web } = await openTestPlatform()
   const eventId = await announce(10, 25)
   const headers = { ...ada.cookie, 'idempotency-key': 'one' }
@@ -286,7 +286,7 @@ test('POST /api/skills/event-ticketing: 100 requests with one Idempotency-Key bu
   expect([ada.balance(), bo.balance()]).toEqual([975 * DOLLAR, 25 * DOLLAR])
 })
 
-test('POST /api/skills/event-ticketing: 200 concurrent buyers of 7 seats get 7 tickets, the others 409 SOLD_OUT', async () => {
+test('POST /api/skills/event-ticketing: 200 for 7 of 200 concurrent buyers of 7 seats, 409 SOLD_OUT for the others', async () => {
   const { ada, bo, announce } = await openTestPlatform()
   const eventId = await announce(7, 1)
   const answers = await Promise.all(Array.from({ length: 200 }, () => ada.ticket('purchase', { eventId })))
@@ -297,7 +297,7 @@ test('POST /api/skills/event-ticketing: 200 concurrent buyers of 7 seats get 7 t
   expect(await read(Answer, ada.ticket('list'))).toMatchObject({ events: [{ id: eventId, ticketsLeft: 0 }] })
 })
 
-test('POST /api/skills/event-ticketing: create announces for one’s own agent; free tickets cost nothing', async () => {
+test('POST /api/skills/event-ticketing: 200 when an own agent announces, 404 for another’s; free tickets cost nothing', async () => {
   const { ada, bo, eve } = await openTestPlatform()
   const night = {
     name: 'Free',
