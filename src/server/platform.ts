@@ -51,7 +51,7 @@ export function openPlatform(parts: PlatformParts) {
     ...pick(accounts, ACCOUNTS_FOR_PAYMENTS),
     ...pick(agents, AGENTS_FOR_PAYMENTS),
     ...pick(ai, AI_FOR_PAYMENTS),
-    ...openPayments(base, settings, { countQuestions: (agentId) => countQuestions(db, agentId), isStandby }),
+    ...openPayments(base, settings, { countQuestions: (agentIds) => countQuestions(db, agentIds), isStandby }),
   }
   const conversations = {
     ...base,

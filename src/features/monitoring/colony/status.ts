@@ -251,7 +251,11 @@ function listMembers(deps: ColonyStatusDeps, user: SignedInUser): Member[] {
   const rows = listAgents(deps.db, { kind: 'user', user })
   const ids = rows.map(({ id }) => id)
   const { db, clock } = deps
-  const records = readAgentRecords({ db, clock, countQuestions: (id) => countQuestions(db, id) }, user.id, ids)
+  const records = readAgentRecords(
+    { db, clock, countQuestions: (agentIds) => countQuestions(db, agentIds) },
+    user.id,
+    ids,
+  )
   const wallets = listWalletsOf(db, ids)
   return rows.flatMap((row) => {
     const own = records.get(row.id)

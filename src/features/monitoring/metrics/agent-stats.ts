@@ -54,7 +54,7 @@ async function findUse({ runtimes }: StatsDeps, agent: AgentRow, status: AgentRo
 }
 
 function countMessages({ db, clock }: StatsDeps, agent: AgentRow) {
-  const { processed, failed } = countQuestions(db, agent.id)
+  const { processed, failed } = countQuestions(db, [agent.id]).get(agent.id) ?? { processed: 0, failed: 0 }
   return {
     messagesProcessed: processed,
     messagesFailed: failed,

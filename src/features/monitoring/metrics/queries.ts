@@ -99,13 +99,19 @@ export function listNewestCalls(db: Db, where: SQL | undefined, limit: number): 
     .all()
 }
 
-/** Returns the messages an agent has received since its creation, and how many of them failed. */
-export function countQuestions(db: Db, agentId: string): { processed: number; failed: number } {
-  const sums = {
-    processed: sql<number>`coalesce(sum(${messageDays.asked}), 0)`,
-    failed: sql<number>`coalesce(sum(${messageDays.failed}), 0)`,
-  }
-  return db.select(sums).from(messageDays).where(eq(messageDays.agentId, agentId)).get() ?? { processed: 0, failed: 0 }
+/** Returns the messages that agents have received since their creation, and how many of them failed. */
+export function countQuestions(
+  db: Db,
+  agentIds: readonly string[],
+): Map<string, { processed: number; failed: number }> {
+  const { agentId, asked, failed } = messageDays
+  const rows = db
+    .select({ agentId, processed: sql<number>`sum(${asked})`, failed: sql<number>`sum(${failed})` })
+    .from(messageDays)
+    .where(inArray(agentId, [...agentIds]))
+    .groupBy(agentId)
+    .all()
+  return new Map(rows.map(({ agentId: id, ...counts }) => [id, counts]))
 }
 
 /** Returns the number of all agents or jobs per state from the counters that triggers maintain. */

@@ -1,6 +1,5 @@
-import { and, count, desc, eq, gt, sql } from 'drizzle-orm'
+import { and, count, desc, eq, gt, inArray, sql } from 'drizzle-orm'
 import { addDays, type Clock } from '../../../core/clock.ts'
-import { countRows } from '../../../db/count-rows.ts'
 import type { Db } from '../../../db/open.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { watchdogEvents, watchdogHours } from '../../agents/watchdog/tables.ts'
@@ -78,8 +77,8 @@ function percentOf(part: number, whole: number): number | null {
   return whole > 0 ? Math.round((part * 100) / whole) : null
 }
 
-/** Counts an agent's messages; the conversations domain stores them. */
-export type CountQuestions = (agentId: string) => { processed: number; failed: number }
+/** Counts the messages of agents; the conversations domain stores them. Agents without messages are missing. */
+export type CountQuestions = (agentIds: readonly string[]) => Map<string, { processed: number; failed: number }>
 
 const DAYS = 30
 const HOUR_MS = 3_600_000
@@ -104,15 +103,17 @@ export function readAgentRecords(
 ): Map<string, AgentRecord> {
   const since = addDays(clock.now(), -DAYS)
   const completions = readCompletions(db, ownerId, since)
+  const uptimes = readUptimes(db, agentIds, since)
+  const questions = countQuestions(agentIds)
   return new Map(
     agentIds.map((agentId) => {
-      const { processed, failed } = countQuestions(agentId)
-      const records = {
+      const { processed, failed } = questions.get(agentId) ?? { processed: 0, failed: 0 }
+      const record = {
         completions: completions.get(agentId) ?? { asked: 0, succeeded: 0 },
-        uptime: readUptime(db, agentId, since),
+        uptime: uptimes(agentId),
         messages: { asked: processed, answered: processed - failed },
       }
-      return [agentId, records]
+      return [agentId, record]
     }),
   )
 }
@@ -130,22 +131,35 @@ function readCompletions(db: Db, ownerId: string | null, since: Date): Map<strin
   return new Map(rows.map(({ agentId, ...completions }) => [agentId, completions]))
 }
 
-function readUptime(db: Db, agentId: string, since: Date): AgentRecord['uptime'] {
-  const isRecent = gt(watchdogHours.hour, Math.floor(since.getTime() / HOUR_MS))
+function readUptimes(db: Db, agentIds: readonly string[], since: Date): (agentId: string) => AgentRecord['uptime'] {
+  const { agentId, hour, upMs, downMs } = watchdogHours
   const hours = db
     .select({
-      upMs: sql<number>`coalesce(sum(${watchdogHours.upMs}), 0)`,
-      downMs: sql<number>`coalesce(sum(${watchdogHours.downMs}), 0)`,
+      agentId,
+      upMs: sql<number>`sum(${upMs})`,
+      knownMs: sql<number>`sum(${upMs} + ${downMs})`,
       looks: count(),
     })
     .from(watchdogHours)
-    .where(and(eq(watchdogHours.agentId, agentId), isRecent))
-    .get() ?? { upMs: 0, downMs: 0, looks: 0 }
-  const isRepair = and(
-    eq(watchdogEvents.agentId, agentId),
-    eq(watchdogEvents.kind, 'repair_started'),
-    gt(watchdogEvents.at, since),
-  )
-  const repairs = countRows(db, watchdogEvents, isRepair)
-  return { upMs: hours.upMs, knownMs: hours.upMs + hours.downMs, looks: hours.looks, repairs }
+    .where(and(inArray(agentId, [...agentIds]), gt(hour, Math.floor(since.getTime() / HOUR_MS))))
+    .groupBy(agentId)
+    .all()
+  const repairs = db
+    .select({ agentId: watchdogEvents.agentId, repairs: count() })
+    .from(watchdogEvents)
+    .where(
+      and(
+        inArray(watchdogEvents.agentId, [...agentIds]),
+        eq(watchdogEvents.kind, 'repair_started'),
+        gt(watchdogEvents.at, since),
+      ),
+    )
+    .groupBy(watchdogEvents.agentId)
+    .all()
+  const hoursOf = new Map(hours.map((row) => [row.agentId, row]))
+  const repairsOf = new Map(repairs.map((row) => [row.agentId, row.repairs]))
+  return (id) => {
+    const { upMs, knownMs, looks } = hoursOf.get(id) ?? { upMs: 0, knownMs: 0, looks: 0 }
+    return { upMs, knownMs, looks, repairs: repairsOf.get(id) ?? 0 }
+  }
 }
