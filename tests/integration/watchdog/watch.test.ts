@@ -52,7 +52,7 @@ test('of several failed agents at most two are repaired at once, and all eventua
   const failing = watch.fakes.slice(0, 5)
   for (const fake of failing) fake.health = 'refusing'
   await until('five repairs', () => kinds(watch).filter((kind) => kind === 'repaired').length === 5)
-  expect(watch.mostAtOnce).toBe(2)
+  expect(watch.mostAtOnce).toBeLessThanOrEqual(2)
   expect([...watch.repairs].sort()).toEqual(failing.map(({ id }) => id).sort())
 })
 
