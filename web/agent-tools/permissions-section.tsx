@@ -1,10 +1,10 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { AgentEgress } from '../../src/features/agents/egress/schemas.ts'
-import type { ShownIsolation, WebAgentDetail } from '../../src/features/agents/registry/schemas.ts'
+import type { WebAgentDetail } from '../../src/features/agents/registry/schemas.ts'
 import type { DayLimits } from '../../src/features/ai/breakers/schemas.ts'
 import { LEASH_AREAS, Leash, type LeashClaim } from '../../src/features/conversations/leash/schemas.ts'
 import { egressQuery } from '../agent-egress/egress-api.ts'
-import { agentQuery } from '../agents/agents-api.ts'
+import { agentQuery, isOnOwnMachine } from '../agents/agents-api.ts'
 import { api, inPath, request } from '../api/request.ts'
 import { formatCost } from '../cost/figures.ts'
 import { Badge } from '../ui/badge.tsx'
@@ -34,7 +34,7 @@ export function PermissionsSection({ agent }: { agent: ShownAgent }) {
       <Loaded query={query} what="permissions" placeholder={<Skeleton className="h-48" />}>
         {(leash) => (
           <>
-            <IsolationNotice isolation={agent.isolation} />
+            <IsolationNotice agent={agent} />
             {!leash.complete && (
               <Notice tone="warning" title="OpenClaw has tools of its own">
                 Tools and limits of messages, tool calls and files in Stead do not apply to them.
@@ -58,7 +58,15 @@ export function PermissionsSection({ agent }: { agent: ShownAgent }) {
   )
 }
 
-function IsolationNotice({ isolation: { state, reason } }: { isolation: ShownIsolation }) {
+function IsolationNotice({ agent }: { agent: ShownAgent }) {
+  const { state, reason } = agent.isolation
+  if (isOnOwnMachine(agent)) {
+    return (
+      <Notice tone="warning" title="Not isolated">
+        This agent runs on your own machine, with the rights of the user who started it there.
+      </Notice>
+    )
+  }
   if (state === 'isolated')
     return reason === null ? null : <p className="text-sm text-muted">Isolated, but {reason}.</p>
   return (

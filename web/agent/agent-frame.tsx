@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { WebAgent, WebAgentDetail } from '../../src/features/agents/registry/schemas.ts'
+import type { WebAgentDetail } from '../../src/features/agents/registry/schemas.ts'
 import { AgentMenu } from '../agents/agent-menu.tsx'
-import { agentQuery, useChangeAgent } from '../agents/agents-api.ts'
+import { agentQuery, isOnOwnMachine, useChangeAgent } from '../agents/agents-api.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { isOfflineModel, nameModel, offlineModelWarning } from '../agents/model-field.tsx'
 import { StatusBadge } from '../agents/status-badge.tsx'
@@ -116,8 +116,21 @@ function AgentHeader({ agent, error, change, onDeleted, isFailureShown }: AgentH
   )
 }
 
-export function FailureNotice({ agent }: { agent: WebAgent }) {
+export function FailureNotice({ agent }: { agent: ShownAgent }) {
   if (agent.status !== 'error' || !agent.lastError) return null
+  if (isOnOwnMachine(agent)) {
+    return (
+      <Notice tone="warning" title={`${agent.name} cannot be reached`}>
+        <p>
+          {agent.lastError}. See{' '}
+          <Link to="/settings/machines" className="text-accent underline underline-offset-2">
+            Machines
+          </Link>
+          .
+        </p>
+      </Notice>
+    )
+  }
   return (
     <Notice tone="problem" title={`Could not start ${agent.name}`}>
       <p className="wrap-anywhere whitespace-pre-wrap">{agent.lastError}</p>

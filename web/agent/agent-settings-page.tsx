@@ -9,7 +9,7 @@ import { WorkspaceImportSection } from '../agent-memory/workspace-import.tsx'
 import { DayLimitsSection } from '../agent-tools/day-limits-section.tsx'
 import { ToolsSection } from '../agent-tools/tools-section.tsx'
 import { DeleteDialog } from '../agents/agent-menu.tsx'
-import { agentQuery } from '../agents/agents-api.ts'
+import { agentQuery, isOnOwnMachine } from '../agents/agents-api.ts'
 import { queryClient, refresh } from '../api/query-client.ts'
 import { api, inPath, request } from '../api/request.ts'
 import { formatCost } from '../cost/figures.ts'
@@ -28,6 +28,7 @@ import { ChannelsSection, MailChannelSection } from './channels/channels-section
 import { MessengerSections } from './channels/messenger-sections.tsx'
 import { WebhookChannelSection } from './channels/webhook-channel-section.tsx'
 import { ModelSection, NameSection, ProviderSection } from './model-sections.tsx'
+import { OwnMachineNotice } from './own-machine.tsx'
 import { TokenSection } from './token-section.tsx'
 import { VerificationSection } from './verification-section.tsx'
 
@@ -49,7 +50,13 @@ export function AgentSettingsPage() {
       {({ agent }) => (
         <AsksBeforeLeaving className="mx-auto grid w-full max-w-5xl grid-cols-1 gap-6 px-4 py-6 sm:px-8">
           <NameSection agent={agent} />
-          <Configured agent={agent} />
+          {isOnOwnMachine(agent) ? (
+            <OwnMachineNotice>Set its model, provider key and messengers there.</OwnMachineNotice>
+          ) : (
+            <Configured agent={agent} />
+          )}
+          <MailChannelSection agent={agent} />
+          <WebhookChannelSection agent={agent} />
           <LimitsSection agent={agent} />
           <DayLimitsSection agent={agent} />
           <BodyLogging agentId={agent.id} />
@@ -99,8 +106,6 @@ function Configured({ agent }: { agent: WebAgent }) {
           <SleepSection agent={agent} config={config} />
           <MessengerSections agent={agent} config={config} />
           <ChannelsSection agent={agent} config={config} />
-          <MailChannelSection agent={agent} />
-          <WebhookChannelSection agent={agent} />
         </>
       )}
     </Loaded>

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { MemorySection } from '../agent-memory/memory-section.tsx'
 import { PermissionsSection } from '../agent-tools/permissions-section.tsx'
+import { isOnOwnMachine } from '../agents/agents-api.ts'
 import { formatDuration } from '../cost/figures.ts'
 import { Address } from '../ui/copy-button.tsx'
 import { Moment } from '../ui/moment.tsx'
@@ -14,6 +15,7 @@ import { AgentFrame, type AgentPageProps } from './agent-frame.tsx'
 import { ConfigurationPanel } from './configuration-panel.tsx'
 import { HealthPanel } from './health-panel.tsx'
 import { HistoryPanel } from './history-panel.tsx'
+import { OwnMachineNotice } from './own-machine.tsx'
 import { SnapshotsPanel } from './snapshots-panel.tsx'
 import { findImage } from './work.ts'
 import { WorkSection } from './work-section.tsx'
@@ -33,6 +35,7 @@ export function OverviewPage() {
 function Overview(page: AgentPageProps) {
   const { id } = page.agent
   const event = useLiveAgent(id)
+  const isOwnMachine = isOnOwnMachine(page.agent)
   const operation = useOperation(id)
   return (
     <div className="mx-auto grid w-full max-w-5xl grid-cols-1 gap-6 px-4 py-6 sm:px-8">
@@ -45,14 +48,24 @@ function Overview(page: AgentPageProps) {
         </Notice>
       )}
       <Figures agentId={id} />
-      <WorkSection {...page} operation={operation} event={event} />
-      <HealthPanel agentId={id} />
+      {isOwnMachine ? (
+        <OwnMachineNotice>Start, stop and update it there.</OwnMachineNotice>
+      ) : (
+        <>
+          <WorkSection {...page} operation={operation} event={event} />
+          <HealthPanel agentId={id} />
+        </>
+      )}
       <PermissionsSection agent={page.agent} />
       <MemorySection agent={page.agent} />
       <ReachSection agent={page.agent} />
-      <SnapshotsPanel agent={page.agent} operation={operation} />
-      <ConfigurationPanel agent={page.agent} />
-      <HistoryPanel agent={page.agent} operation={operation} />
+      {!isOwnMachine && (
+        <>
+          <SnapshotsPanel agent={page.agent} operation={operation} />
+          <ConfigurationPanel agent={page.agent} />
+          <HistoryPanel agent={page.agent} operation={operation} />
+        </>
+      )}
     </div>
   )
 }

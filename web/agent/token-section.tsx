@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
-import { agentsQuery } from '../agents/agents-api.ts'
+import type { WebAgentDetail } from '../../src/features/agents/registry/schemas.ts'
+import { agentsQuery, isOnOwnMachine } from '../agents/agents-api.ts'
 import { refresh } from '../api/query-client.ts'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
@@ -10,7 +10,7 @@ import { ErrorNotice, Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { getToken, rotateGatewayToken, rotatePlatformToken } from './agent-api.ts'
 
-export function TokenSection({ agent }: { agent: WebAgent }) {
+export function TokenSection({ agent }: { agent: WebAgentDetail['agent'] }) {
   const [asked, setAsked] = useState<'gateway' | 'platform' | null>(null)
   const asking = useMutation({ mutationFn: () => getToken(agent.id), gcTime: 0 })
   const close = () => setAsked(null)
@@ -39,8 +39,12 @@ export function TokenSection({ agent }: { agent: WebAgent }) {
             <Button onClick={() => asking.reset()}>Hide token</Button>
           </>
         )}
-        <Button onClick={() => setAsked('gateway')}>Replace token</Button>
-        <Button onClick={() => setAsked('platform')}>Replace platform token</Button>
+        {!isOnOwnMachine(agent) && (
+          <>
+            <Button onClick={() => setAsked('gateway')}>Replace token</Button>
+            <Button onClick={() => setAsked('platform')}>Replace platform token</Button>
+          </>
+        )}
       </div>
       {asked === 'gateway' && (
         <ConfirmDialog

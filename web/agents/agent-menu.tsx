@@ -17,7 +17,7 @@ import { IconButton } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { ConfirmDialog } from '../ui/modal.tsx'
-import { canChange, type useChangeAgent, useDeleteAgent } from './agents-api.ts'
+import { canChange, isOnOwnMachine, type useChangeAgent, useDeleteAgent } from './agents-api.ts'
 
 const pages = [
   { to: '/agents/$agentId/overview', label: 'Overview', Icon: Activity },
@@ -25,8 +25,14 @@ const pages = [
   { to: '/agents/$agentId/settings', label: 'Settings', Icon: SlidersHorizontal },
 ] as const
 
+const powers = [
+  { verb: 'start', label: 'Start', Icon: Play },
+  { verb: 'stop', label: 'Stop', Icon: Square },
+  { verb: 'restart', label: 'Restart', Icon: RotateCw },
+] as const
+
 type AgentMenuProps = {
-  agent: Pick<WebAgent, 'id' | 'name' | 'status'>
+  agent: Pick<WebAgent, 'id' | 'name' | 'status'> & { runtime: string | null }
   change: ReturnType<typeof useChangeAgent>
   isOpenOffered?: boolean
   isOpenAtFirst?: boolean
@@ -68,15 +74,12 @@ export function AgentMenu({
               {label}
             </MenuItem>
           ))}
-        <MenuItem Icon={Play} isDisabled={isBlocked('start')} onSelect={() => change.mutate('start')}>
-          Start
-        </MenuItem>
-        <MenuItem Icon={Square} isDisabled={isBlocked('stop')} onSelect={() => change.mutate('stop')}>
-          Stop
-        </MenuItem>
-        <MenuItem Icon={RotateCw} isDisabled={isBlocked('restart')} onSelect={() => change.mutate('restart')}>
-          Restart
-        </MenuItem>
+        {!isOnOwnMachine(agent) &&
+          powers.map(({ verb, label, Icon }) => (
+            <MenuItem key={verb} Icon={Icon} isDisabled={isBlocked(verb)} onSelect={() => change.mutate(verb)}>
+              {label}
+            </MenuItem>
+          ))}
         {onLabels && (
           <MenuItem Icon={Tags} onSelect={onLabels}>
             Labels

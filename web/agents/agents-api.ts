@@ -84,6 +84,11 @@ function agentPath(agentId: string): string {
   return `/api/agents/${encodeURIComponent(agentId)}`
 }
 
+/** Returns whether the agent runs on its owner's machine, which alone can start, stop and update it. */
+export function isOnOwnMachine({ runtime }: { runtime: string | null }): boolean {
+  return runtime === 'machine'
+}
+
 export function canChange(status: AgentStatus, verb: AgentVerb): boolean {
   if (status === 'pending' || status === 'provisioning') return false
   return verb === 'start' ? status !== 'running' : verb === 'stop' ? status !== 'stopped' : status !== 'stopped'

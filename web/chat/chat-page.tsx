@@ -4,8 +4,9 @@ import { Play } from 'lucide-react'
 import { useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { ChatSession } from '../../src/features/conversations/chat/schemas.ts'
-import { AgentFrame, type AgentPageProps, type Change, FailureNotice } from '../agent/agent-frame.tsx'
+import { AgentFrame, type AgentPageProps, FailureNotice } from '../agent/agent-frame.tsx'
 import { platformName } from '../agent/channels/platform-badge.tsx'
+import { isOnOwnMachine } from '../agents/agents-api.ts'
 import { useDeployment } from '../agents/deployment.ts'
 import { DeploymentProgress } from '../agents/deployment-progress.tsx'
 import { Button } from '../ui/button.tsx'
@@ -98,7 +99,7 @@ function useShownSession(agentId: string) {
   return [sessionId, choose] as const
 }
 
-function Blocked({ agent, change }: { agent: WebAgent; change: Change }) {
+function Blocked({ agent, change }: Pick<AgentPageProps, 'agent' | 'change'>) {
   const reasons = {
     stopped: `${agent.name} is stopped.`,
     error: `${agent.name} stopped with an error.`,
@@ -108,6 +109,7 @@ function Blocked({ agent, change }: { agent: WebAgent; change: Change }) {
     running: '',
     sleeping: '',
   }
+  if (isOnOwnMachine(agent)) return <span>{agent.name} answers when your machine is connected again.</span>
   const verb = agent.status === 'error' ? 'restart' : 'start'
   const canStart = agent.status !== 'provisioning' && agent.status !== 'pending'
   return (

@@ -98,8 +98,8 @@ function Pairing({ url, pairing: { code, expiresAt }, before, create, isPending 
         </div>
       </div>
       <p className="text-sm text-muted">
-        Run this command on the machine within {formatLeft(secondsLeft)}. The code works once. The machine must be able
-        to reach {url}; behind a proxy, use the URL that leads to this port.
+        Run this command on the machine. The code works once and expires in {formatLeft(secondsLeft)}. The machine must
+        be able to reach {url}; behind a proxy, use the URL that leads to this port.
         {kind === 'link' && ' FILE contains the gateway token.'}
       </p>
     </>
@@ -160,5 +160,5 @@ function useSecondsUntil(at: string): number {
 }
 
 function formatLeft(seconds: number): string {
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} minutes`
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }

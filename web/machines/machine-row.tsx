@@ -16,7 +16,7 @@ export function MachineRow({ machine }: { machine: Installation }) {
   const { agentId } = machine
   return (
     <li className="flex flex-wrap items-center gap-3 py-3">
-      <div className="grid min-w-0 flex-1 grid-cols-1 gap-0.5">
+      <div className="grid min-w-0 flex-1 basis-64 grid-cols-1 gap-0.5">
         <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
           <span className="min-w-0 font-medium break-words">{name}</span>
           <Badge>{kinds[machine.mode]}</Badge>

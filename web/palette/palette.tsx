@@ -4,7 +4,7 @@ import { Command } from 'cmdk'
 import { Search } from 'lucide-react'
 import { useState } from 'react'
 import type { FleetAgent } from '../../src/features/monitoring/fleet/schemas.ts'
-import { type AgentVerb, agentsQuery, canChange, changeAgent } from '../agents/agents-api.ts'
+import { type AgentVerb, agentsQuery, canChange, changeAgent, isOnOwnMachine } from '../agents/agents-api.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { StatusBadge } from '../agents/status-badge.tsx'
 import { refresh } from '../api/query-client.ts'
@@ -101,5 +101,6 @@ export function AgentEntries({ words, onChoose }: { words: string; onChoose: (en
 }
 
 function toVerbs(agent: FleetAgent): AgentVerb[] {
+  if (isOnOwnMachine(agent)) return []
   return (['start', 'stop', 'restart'] as const).filter((verb) => canChange(agent.status, verb))
 }

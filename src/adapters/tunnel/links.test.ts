@@ -58,6 +58,7 @@ async function connectMachine(times = PATIENT) {
   const gateway = startGateway()
   const sockets = new Set<ServerSocket>()
   const changes: boolean[] = []
+  const access = { isRevoked: false }
   const links = createMachineLinks({
     log: createLog('fatal'),
     version: '0.1.0',
@@ -68,7 +69,10 @@ async function connectMachine(times = PATIENT) {
     hostname: '127.0.0.1',
     port: 0,
     fetch(request, server) {
-      const data = links.handlerFor('ins_1', (version) => (version === '9.9.9' ? 'Too new' : null))
+      const data = links.handlerFor('ins_1', {
+        checkVersion: (version) => (version === '9.9.9' ? 'Too new' : null),
+        isAuthorized: () => !access.isRevoked,
+      })
       return server.upgrade(request, { data }) ? undefined : new Response(null, { status: 400 })
     },
     websocket: createSocketHandlers(sockets),
@@ -102,6 +106,7 @@ async function connectMachine(times = PATIENT) {
   }
   return {
     links,
+    access,
     gateway,
     events,
     changes,
@@ -229,5 +234,28 @@ test('remove ends the tunnel of a machine, which does not reconnect', async () =
   await world.port()
   world.links.remove('ins_1')
   await expect(world.machine.done).rejects.toMatchObject({ kind: 'unauthenticated' })
-  expect(world.links.list()).toEqual([])
+  expect(world.links.stateOf('ins_1').port).toBeNull()
+})
+
+test('endUnauthorized ends the tunnel of a revoked credential, with its port, and no other', async () => {
+  await using world = await connectMachine()
+  const port = await world.port()
+  world.links.endUnauthorized()
+  expect(world.links.stateOf('ins_1').port).toBe(port)
+  world.access.isRevoked = true
+  world.links.endUnauthorized()
+  await expect(world.machine.done).rejects.toMatchObject({
+    kind: 'unauthenticated',
+    message: 'The credentials of this machine were revoked',
+  })
+  expect(world.links.stateOf('ins_1').port).toBeNull()
+  await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow()
+})
+
+test('a session takes at most 256 streams; a further one is unavailable', async () => {
+  await using world = await connectMachine()
+  await world.port()
+  const streams = Array.from({ length: 256 }, () => world.links.openStream('ins_1', 'gateway'))
+  expect(() => world.links.openStream('ins_1', 'gateway')).toThrow('Too many connections to this machine are open')
+  for (const stream of streams) stream.destroy()
 })

@@ -25,18 +25,22 @@ export const LINK_TIMES: LinkTimes = { heartbeat: HEARTBEAT, graceMs: 3000, resu
 /** `port` is the gateway's on 127.0.0.1; null while the machine is offline. */
 export type LinkState = { port: number | null; latencyMs: number | null }
 
+export type MachineAccess = {
+  /** Returns why a version is refused, or null. */
+  checkVersion: (version: string) => string | null
+  /** Returns whether the credential of the connection is still valid. */
+  isAuthorized: () => boolean
+}
+
 /** The tunnels of machines that are connected to this process. */
 export type MachineLinks = {
-  /**
-   * Handles the WebSocket of an authenticated machine. `checkVersion` returns why a version is refused, or null.
-   * A newer connection replaces an older one.
-   */
-  handlerFor(machineId: string, checkVersion: (version: string) => string | null): SocketHandler
+  /** Handles the WebSocket of an authenticated machine. A newer connection replaces an older one. */
+  handlerFor(machineId: string, access: MachineAccess): SocketHandler
   stateOf(machineId: string): LinkState
   /** Opens a stream to a service of the machine. @throws AppError `unavailable` MACHINE_OFFLINE. */
   openStream(machineId: string, target: string): Duplex
-  /** Lists the machines with a tunnel. */
-  list(): string[]
+  /** Ends the tunnels whose credential is no longer valid. */
+  endUnauthorized(): void
   /** Ends the tunnel of a removed machine. */
   remove(machineId: string): void
   close(): void
@@ -63,18 +67,22 @@ export function createMachineLinks(deps: LinksDeps): MachineLinks {
     return link
   }
   return {
-    handlerFor: (machineId, checkVersion) => createHandler(() => (isClosed ? null : linkOf(machineId)), checkVersion),
+    handlerFor: (machineId, access) => createHandler(() => (isClosed ? null : linkOf(machineId)), access),
     stateOf: (machineId) => links.get(machineId)?.state() ?? { port: null, latencyMs: null },
     openStream(machineId, target) {
       const link = links.get(machineId)
       if (!link) throw machineOffline()
       return link.openStream(target)
     },
-    list: () => [...links.keys()],
+    endUnauthorized() {
+      for (const link of [...links.values()]) {
+        if (!link.isAuthorized()) link.end(CLOSE.removed, 'The credentials of this machine were revoked')
+      }
+    },
     remove: (machineId) => links.get(machineId)?.end(CLOSE.removed, 'This machine was removed from the platform'),
     close() {
       isClosed = true
-      for (const link of links.values()) link.end(1001, 'The service is stopping')
+      for (const link of [...links.values()]) link.end(1001, 'The service is stopping')
     },
   }
 }
@@ -86,7 +94,7 @@ export function machineOffline(cause?: unknown): AppError {
 /** Waits for the machine's first message and gives the connection to its link. */
 function createHandler(
   findLink: () => MachineLink | null,
-  checkVersion: (version: string) => string | null,
+  { checkVersion, isAuthorized }: MachineAccess,
 ): SocketHandler {
   let taken: { link: MachineLink; carrier: Carrier } | null = null
   let timer: Timer | undefined
@@ -94,13 +102,13 @@ function createHandler(
     clearTimeout(timer)
     const hello = parseHello(MachineHello, message)
     if (!hello) return socket.close(CLOSE.invalid, 'The first message is not understood')
-    const refusal = hello.protocol === TUNNEL_PROTOCOL ? checkVersion(hello.version) : 'The tunnel’s protocol differs'
+    const refusal = checkVersion(hello.version) ?? describeProtocol(hello.protocol)
     if (refusal !== null) return socket.close(CLOSE.version, refusal.slice(0, 120))
     const link = findLink()
     if (!link) return socket.close(1001, 'The service is stopping')
     const carrier: Carrier = { send: (bytes) => void socket.send(bytes), close: () => socket.terminate() }
     taken = { link, carrier }
-    link.take(socket, carrier, hello)
+    link.take({ socket, carrier, isAuthorized }, hello)
   }
   return {
     open(socket) {
@@ -118,6 +126,14 @@ function createHandler(
   }
 }
 
+/** Returns why the protocol of a machine is refused, and the command that helps; null when it is accepted. */
+function describeProtocol(protocol: number): string | null {
+  if (protocol === TUNNEL_PROTOCOL) return null
+  const older = protocol < TUNNEL_PROTOCOL ? 'machine' : 'server'
+  return `The tunnel protocols differ: run stead upgrade --from FILE on the ${older}.`
+}
+
+type Incoming = { socket: ServerSocket; carrier: Carrier; isAuthorized: () => boolean }
 type Connected = { socket: ServerSocket; carrier: Carrier; heartbeat: Heartbeat }
 type Begun = { id: string; session: TunnelSession }
 
@@ -128,6 +144,8 @@ class MachineLink {
   readonly #forget: () => void
   #begun: Begun | null = null
   #connected: Connected | null = null
+  #isAuthorized: () => boolean = () => true
+  #opening: Promise<LocalPort> | null = null
   #local: LocalPort | null = null
   #isOnline = false
   #offlineTimer: Timer | undefined
@@ -147,8 +165,9 @@ class MachineLink {
   }
 
   /** Takes a new connection, which resumes the session that it names. */
-  take(socket: ServerSocket, carrier: Carrier, hello: MachineHello): void {
+  take({ socket, carrier, isAuthorized }: Incoming, hello: MachineHello): void {
     this.#replaceConnection(hello)
+    this.#isAuthorized = isAuthorized
     const known = this.#begun
     const isResumed = known !== null && known.id === hello.session && known.session.canResumeAt(hello.received)
     if (!isResumed) known?.session.end(new Error('The machine has begun a new session'))
@@ -168,6 +187,10 @@ class MachineLink {
     clearTimeout(this.#offlineTimer)
     clearTimeout(this.#endTimer)
     void this.#goOnline()
+  }
+
+  isAuthorized(): boolean {
+    return this.#isAuthorized()
   }
 
   receive(carrier: Carrier, message: Buffer): void {
@@ -192,7 +215,9 @@ class MachineLink {
 
   openStream(target: string): Duplex {
     if (!this.#begun || !this.#isOnline) throw machineOffline()
-    return this.#begun.session.openStream(target)
+    const { session } = this.#begun
+    if (session.isFull) throw new AppError('unavailable', 'Too many connections to this machine are open')
+    return session.openStream(target)
   }
 
   end(code: number, reason: string): void {
@@ -224,8 +249,13 @@ class MachineLink {
   }
 
   async #goOnline(): Promise<void> {
+    this.#opening ??= listenLocally((socket) => this.#serve(socket))
+    const opening = this.#opening
     try {
-      this.#local ??= await listenLocally((socket) => this.#serve(socket))
+      const local = await opening
+      // The session ended meanwhile, and closes the port.
+      if (this.#opening !== opening) return
+      this.#local = local
     } catch (error) {
       this.#deps.log.error({ machineId: this.#machineId, error: errorMessage(error) }, 'no port for a machine')
       return this.end(1011, 'The platform has no port for this machine')
@@ -248,7 +278,9 @@ class MachineLink {
     this.#begun?.session.end(error)
     this.#begun = null
     this.#goOffline()
-    this.#local?.close()
+    // Also closes a port that is still being opened.
+    this.#opening?.then(({ close }) => close()).catch(() => undefined)
+    this.#opening = null
     this.#local = null
     this.#forget()
   }

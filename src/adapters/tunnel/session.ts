@@ -68,6 +68,10 @@ export class TunnelSession {
     return this.#carrier !== null
   }
 
+  get isFull(): boolean {
+    return this.#streams.size >= MAX_STREAMS
+  }
+
   get streamCount(): number {
     return this.#streams.size
   }
@@ -105,7 +109,7 @@ export class TunnelSession {
   /** @throws Error when the session is over or has too many streams. */
   openStream(target: string): TunnelStream {
     if (this.#error) throw this.#error
-    if (this.#streams.size >= MAX_STREAMS) throw new Error('Too many connections to this machine are open')
+    if (this.isFull) throw new Error('Too many connections to this machine are open')
     const stream = this.#createStream(++this.#lastStream)
     this.#send('open', stream.id, Buffer.from(target))
     return stream

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { type PairedMachine, pairWithPlatform } from '../../adapters/platform/client.ts'
@@ -53,7 +53,9 @@ export async function pair(
   const paired: PairedMachine = await pairWithPlatform({ baseUrl: platform, fetch }, { code, ...machine }, signal)
   const { installationId, agentId, userId, name, token } = paired
   const credentials = { platform, codeHash, installationId, agentId, userId, name, token }
-  writeFileSync(path, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 })
+  // Renamed into place: a crash while writing must not cost the credentials, because the code is used up.
+  writeFileSync(`${path}.new`, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 })
+  renameSync(`${path}.new`, path)
   return credentials
 }
 

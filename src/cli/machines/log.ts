@@ -46,8 +46,10 @@ export function createMachineLog(now: () => Date): MachineLog {
 
 async function nextLine(wakers: Set<() => void>, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  wakers.add(resolve)
-  signal.addEventListener('abort', () => resolve(), { once: true })
+  const wake = () => resolve()
+  wakers.add(wake)
+  signal.addEventListener('abort', wake, { once: true })
   await promise
-  wakers.delete(resolve)
+  wakers.delete(wake)
+  signal.removeEventListener('abort', wake)
 }

@@ -45,14 +45,17 @@ async function serveLog(log: MachineLog, stream: Duplex): Promise<void> {
   const leaving = new AbortController()
   stream.on('close', () => leaving.abort())
   for await (const line of log.follow(request, leaving.signal)) {
-    if (!stream.write(`${JSON.stringify(line)}\n`)) await once(stream, 'drain', leaving.signal)
+    if (!stream.write(`${JSON.stringify(line)}\n`)) await drain(stream, leaving.signal)
   }
   stream.end()
 }
 
-function once(stream: Duplex, event: string, signal: AbortSignal): Promise<void> {
+async function drain(stream: Duplex, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  stream.once(event, () => resolve())
-  signal.addEventListener('abort', () => resolve(), { once: true })
-  return promise
+  const wake = () => resolve()
+  stream.once('drain', wake)
+  signal.addEventListener('abort', wake, { once: true })
+  await promise
+  stream.off('drain', wake)
+  signal.removeEventListener('abort', wake)
 }

@@ -88,6 +88,8 @@ export function createGuards(lookups: Lookups, options: { isHttps: boolean }) {
     findUser: find,
     /** Returns the user of the session cookie, or null. */
     findSession: findByCookie,
+    /** Returns the owner of a key, or null; for connections that outlive their request. */
+    findKeyOwner: (apiKey: string, address: string | null) => lookups.findUserByKey(apiKey, address)?.user ?? null,
   }
 }
 

@@ -86,11 +86,13 @@ test('a rejected key ends the command with 1, also when it is deleted while the 
 
   await using home = startMachine(args, { STEAD_KEY: platform.key })
   await home.next('connected', 0)
+  await home.next('tunnel', 0)
   await platform.person.delete(`/api/keys/${platform.keyId}`)
-  await platform.program.kill()
-  await home.next('waiting', 0)
-  await platform.installation.start()
-  expect(await home.ended()).toMatchObject({ exitCode: 1 })
+  const ended = await home.ended()
+  expect(ended).toMatchObject({ exitCode: 1 })
+  expect(ended.stderr).toContain('The credentials of this machine were revoked')
+  const late = await startMachine(args, { STEAD_KEY: platform.key }).ended()
+  expect(late).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Invalid API key') })
 }, 300_000)
 
 test('an invalid option before the start prints one line and exits with 2', async () => {

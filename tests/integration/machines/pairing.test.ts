@@ -109,5 +109,11 @@ test('link pairs with a code; a wrong, used or expired code ends with 1 and says
     exitCode: 1,
     stderr: 'stead: This pairing code does not exist: check it, or create a new one\n',
   })
-  expect(await first.stop()).toMatchObject({ exitCode: 0 })
+  // Another machine of the same name takes over, and the first loses its access at once.
+  const third = link(await newCode(person), 'third')
+  await third.next('tunnel', 0)
+  const replaced = await first.ended()
+  expect(replaced.exitCode).toBe(1)
+  expect(replaced.stderr).toContain('The credentials of this machine were revoked')
+  expect(await third.stop()).toMatchObject({ exitCode: 0 })
 }, 300_000)

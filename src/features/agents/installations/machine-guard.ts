@@ -1,4 +1,4 @@
-import { eq, or } from 'drizzle-orm'
+import { and, eq, isNotNull, or } from 'drizzle-orm'
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../../core/errors.ts'
@@ -12,15 +12,17 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { agents } from '../registry/tables.ts'
 import { type InstallationRow, installations } from './tables.ts'
 
-export type MachineEnv = BaseEnv & { Variables: { machine: InstallationRow } }
+/** `isAuthorized` checks the credential again, for a tunnel that outlives the request. */
+export type MachineEnv = BaseEnv & { Variables: { machine: InstallationRow; isAuthorized: () => boolean } }
 
-type GuardDeps = { db: Db; guards: Pick<Guards, 'findUser'>; findUser: FindUserById }
+type GuardDeps = { db: Db; guards: Pick<Guards, 'findUser' | 'findKeyOwner'>; findUser: FindUserById }
 
 /** Accepts a machine's own token. @throws AppError `unauthenticated` for any other credential. */
 export function requireMachine(deps: GuardDeps) {
   return describeMiddleware(
     createMiddleware<MachineEnv>(async (c, next) => {
-      enter(c, findByToken(deps, readBearer(c.req.header('authorization'))))
+      const token = readBearer(c.req.header('authorization'))
+      enter(c, findByToken(deps, token), () => findByToken(deps, token) !== null)
       await next()
     }),
     { guard: 'machine' },
@@ -36,19 +38,22 @@ export function requireMachineOrOwner(deps: GuardDeps) {
     createMiddleware<MachineEnv>(async (c, next) => {
       const id = c.req.param('id') ?? ''
       const token = readBearer(c.req.header('authorization'))
-      const user = token?.startsWith('sk_') ? await deps.guards.findUser(c) : null
-      const machine = user ? findOwned(deps.db, user, id) : findByToken(deps, token)
+      const key = token?.startsWith('sk_') ? token : null
+      const user = key ? await deps.guards.findUser(c) : null
+      const machine = user ? getOwned(deps.db, user, id) : findByToken(deps, token)
       if (machine && machine.id !== id) throw new AppError('not_found', 'Installation not found')
-      enter(c, machine)
+      const { address } = c.env
+      enter(c, machine, () => (key ? isOwner(deps, { key, address }, id) : findByToken(deps, token)?.id === id))
       await next()
     }),
     { guard: 'machine-or-owner' },
   )
 }
 
-function enter(c: Context<MachineEnv>, machine: InstallationRow | null): void {
+function enter(c: Context<MachineEnv>, machine: InstallationRow | null, isAuthorized: () => boolean): void {
   if (!machine) throw new AppError('unauthenticated', 'This machine is not paired: create a new pairing code')
   c.set('machine', machine)
+  c.set('isAuthorized', isAuthorized)
   c.set('holder', machine.ownerId ?? machine.userId)
 }
 
@@ -66,8 +71,18 @@ function findByToken({ db, findUser }: GuardDeps, token: string | null): Install
 }
 
 /** @throws AppError `not_found` for a missing or foreign machine. */
-function findOwned(db: Db, user: { id: string }, id: string): InstallationRow {
-  const row = db.select().from(installations).where(eq(installations.id, id)).get()
-  if (row?.ownerId !== user.id || row.agentId === null) throw new AppError('not_found', 'Installation not found')
+function getOwned(db: Db, user: { id: string }, id: string): InstallationRow {
+  const row = findOwned(db, user, id)
+  if (!row) throw new AppError('not_found', 'Installation not found')
   return row
+}
+
+function findOwned(db: Db, user: { id: string }, id: string): InstallationRow | null {
+  const isOwn = and(eq(installations.id, id), eq(installations.ownerId, user.id), isNotNull(installations.agentId))
+  return db.select().from(installations).where(isOwn).get() ?? null
+}
+
+function isOwner({ db, guards }: GuardDeps, caller: { key: string; address: string | null }, id: string): boolean {
+  const user = guards.findKeyOwner(caller.key, caller.address)
+  return user !== null && findOwned(db, user, id) !== null
 }

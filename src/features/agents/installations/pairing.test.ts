@@ -77,7 +77,7 @@ test('POST /api/installations/pair: 201 with valid credentials, and the machine 
     },
   ])
   const agent = await web.request(`/api/agents/${paired.agentId}`, { headers: ada.cookie })
-  expect(await agent.json()).toMatchObject({ agent: { name: 'attic', status: 'error' } })
+  expect(await agent.json()).toMatchObject({ agent: { name: 'attic', status: 'error', runtime: 'machine' } })
 
   const update = { version: VERSION, gatewayUrl: 'http://127.0.0.1:18789', gatewayToken: 'gw_2' }
   const self = await backend.request('/api/installations/self', json('PUT', update, bearer(paired.token)))
@@ -132,7 +132,7 @@ test('POST /api/installations/pair: 409 with the command when the versions are t
   const refused = await pair(code, { version: '7.0.0' })
   expect(refused.status).toBe(409)
   expect(await refused.json()).toMatchObject({
-    error: expect.stringContaining('run stead upgrade on the server'),
+    error: expect.stringContaining('run stead upgrade --from FILE on the server'),
     code: 'VERSION_UNSUPPORTED',
     version: VERSION,
   })

@@ -3,7 +3,6 @@ import { createMiddleware } from 'hono/factory'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { MachineLinks } from '../../../adapters/tunnel/links.ts'
 import { AppError } from '../../../core/errors.ts'
-import { write } from '../../../db/write.ts'
 import { Done, describeMiddleware, endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, WebEnv } from '../../../http/env.ts'
 import { type FindUserById, type InternalKeyGuard, readBearer } from '../../../http/internal-key.ts'
@@ -14,7 +13,6 @@ import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import type { Base } from '../../base.ts'
 import type { AgentLocks } from '../operations/operations.ts'
 import type { TrashDeps } from '../snapshots/trash.ts'
-import { saveInstallation } from './machine-agent.ts'
 import { type MachineEnv, requireMachine, requireMachineOrOwner } from './machine-guard.ts'
 import { createPairingCode, pairMachine } from './pairing.ts'
 import {
@@ -30,7 +28,7 @@ import {
   RegisterHomeRequest,
   RegisterLinkRequest,
 } from './schemas.ts'
-import { checkMachineVersion, deleteInstallation, listInstallations, recordHeartbeat, register } from './service.ts'
+import { deleteInstallation, listInstallations, recordHeartbeat, register, updateMachine } from './service.ts'
 import type { InstallationRow } from './tables.ts'
 import { findSkew } from './versions.ts'
 
@@ -213,6 +211,8 @@ export function machinesBackend(
     limitFailures(FAILED_PAIRINGS, 'Too many failed pairing attempts: wait a minute', isWrongCode),
     async (c) => {
       const paired = await pairMachine(deps, c.req.valid('json'))
+      // A machine of the same name loses its access, and with it an open tunnel.
+      deps.machineLinks.endUnauthorized()
       const body = { success: true as const, ...paired, version: deps.version, dashboardUrl }
       return c.json(body, 201, { 'cache-control': 'no-store' })
     },
@@ -229,11 +229,7 @@ export function machinesBackend(
     requireMachine(deps),
     validate('json', MachineUpdate),
     async (c) => {
-      const { userId, name, mode } = c.var.machine
-      const update = c.req.valid('json')
-      await checkMachineVersion(deps, c.var.machine.id, update.version)
-      const row = await write(deps.db, (tx) => saveInstallation(deps, tx, { ...update, userId, name, mode }))
-      const { id: installationId, agentId } = row
+      const { id: installationId, agentId } = await updateMachine(deps, c.var.machine, c.req.valid('json'))
       const version = deps.version
       return c.json({ success: true, message: 'Machine updated', dashboardUrl, installationId, agentId, version })
     },
@@ -251,7 +247,8 @@ export function machinesBackend(
     requireMachineOrOwner(deps),
     (c) => {
       if (deps.isStandby) throw new AppError('unavailable', 'This copy of the platform serves no machines')
-      const handler = deps.machineLinks.handlerFor(c.var.machine.id, (version) => findSkew(version, deps.version))
+      const checkVersion = (version: string) => findSkew(version, deps.version)
+      const handler = deps.machineLinks.handlerFor(c.var.machine.id, { checkVersion, isAuthorized: c.var.isAuthorized })
       if (!c.env.upgrade?.(handler)) throw new AppError('invalid', 'The tunnel is a WebSocket')
       // The connection is no longer HTTP: the listener sends no response.
       return c.body(null, 101)

@@ -16,7 +16,7 @@ import type { AgentLocks } from '../operations/operations.ts'
 import { agents } from '../registry/tables.ts'
 import type { TrashDeps } from '../snapshots/trash.ts'
 import { type Registration, saveInstallation } from './machine-agent.ts'
-import type { HeartbeatRequest, Installation } from './schemas.ts'
+import type { HeartbeatRequest, Installation, MachineUpdate } from './schemas.ts'
 import { type InstallationRow, installations, pairingCodes } from './tables.ts'
 import { findSkew, requireVersion } from './versions.ts'
 
@@ -37,10 +37,28 @@ export async function register(
 }
 
 /**
+ * Stores the gateway and version that a paired machine reports.
+ * @throws AppError `conflict` VERSION_UNSUPPORTED, `unauthenticated` when the machine was removed meanwhile.
+ */
+export async function updateMachine(
+  deps: Base & { version: string },
+  { id }: InstallationRow,
+  update: MachineUpdate,
+): Promise<InstallationRow> {
+  await checkMachineVersion(deps, id, update.version)
+  return write(deps.db, (tx) => {
+    const machine = tx.select().from(installations).where(eq(installations.id, id)).get()
+    if (!machine) throw new AppError('unauthenticated', 'This machine is not paired: create a new pairing code')
+    const { userId, name, mode } = machine
+    return saveInstallation(deps, tx, { ...update, userId, name, mode })
+  })
+}
+
+/**
  * Checks the version of a known machine. A refused one is stored, so that the dashboard shows what to do.
  * @throws AppError `conflict` VERSION_UNSUPPORTED.
  */
-export async function checkMachineVersion(
+async function checkMachineVersion(
   { db, version: platformVersion }: { db: Db; version: string },
   id: string,
   version: string,

@@ -4,16 +4,15 @@ import type { MachineLinks } from '../../../adapters/tunnel/links.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { FindUserById } from '../../../http/internal-key.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import type { Base } from '../../base.ts'
+import { MACHINE_OFFLINE } from '../registry/status.ts'
 import { agents } from '../registry/tables.ts'
 import { type InstallationRow, installations } from './tables.ts'
 
 /** A machine that is away for longer is reported to its owner. */
 const OFFLINE_NOTICE_MS = 5 * 60_000
-const OFFLINE = 'The machine is offline'
 
 /** Creates the callback that records in the rows whether a machine is online, one change after the other. */
 export function createTunnelRecorder(
@@ -51,7 +50,7 @@ function markOffline(tx: Tx, { id, agentId, offlineAt }: InstallationRow, now: D
   const since = offlineAt ?? now
   tx.update(installations).set({ offlineAt: since }).where(eq(installations.id, id)).run()
   tx.update(agents)
-    .set({ tunnelPort: null, downAt: since, lastError: OFFLINE })
+    .set({ tunnelPort: null, downAt: since, lastError: MACHINE_OFFLINE })
     .where(eq(agents.id, agentId ?? ''))
     .run()
 }
@@ -77,7 +76,7 @@ export async function forgetTunnels({ db, clock }: Pick<Base, 'db' | 'clock'>): 
       .where(isNotNull(installations.agentId))
       .run()
     tx.update(agents)
-      .set({ tunnelPort: null, downAt: sql`coalesce(${agents.downAt}, ${now.getTime()})`, lastError: OFFLINE })
+      .set({ tunnelPort: null, downAt: sql`coalesce(${agents.downAt}, ${now.getTime()})`, lastError: MACHINE_OFFLINE })
       .where(isMachine)
       .run()
   })
@@ -138,20 +137,13 @@ export function createMachineFinder(db: Db): (agentId: string) => AgentMachine |
 
 const LOOK_MS = 15_000
 
-/** Reports machines that stay offline, and ends tunnels of deleted machines and disabled accounts. */
+/** Reports machines that stay offline, and ends tunnels of deleted machines, revoked keys and disabled accounts. */
 export function machinesJob(
-  deps: Base & {
-    sendNotice: SendNotice
-    findUser: FindUserById
-    machineLinks: Pick<MachineLinks, 'list' | 'remove'>
-  },
+  deps: Base & { sendNotice: SendNotice; machineLinks: Pick<MachineLinks, 'endUnauthorized'> },
 ): RepeatingJob {
   const run = async () => {
     await reportOffline(deps)
-    for (const id of deps.machineLinks.list()) {
-      const machine = deps.db.select().from(installations).where(eq(installations.id, id)).get()
-      if (!machine?.ownerId || !deps.findUser(machine.ownerId)) deps.machineLinks.remove(id)
-    }
+    deps.machineLinks.endUnauthorized()
   }
   return { name: 'installations.tunnels', everyMs: LOOK_MS, run }
 }

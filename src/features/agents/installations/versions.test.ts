@@ -11,10 +11,10 @@ test.each([
 })
 
 test.each([
-  ['0.1.9', '0.3.0', 'run stead upgrade on the machine'],
-  ['0.9.0', '1.0.0', 'run stead upgrade on the machine'],
-  ['0.5.0', '0.3.0', 'run stead upgrade on the server'],
-  ['2.0.0', '1.9.0', 'run stead upgrade on the server'],
+  ['0.1.9', '0.3.0', 'run stead upgrade --from FILE on the machine'],
+  ['0.9.0', '1.0.0', 'run stead upgrade --from FILE on the machine'],
+  ['0.5.0', '0.3.0', 'run stead upgrade --from FILE on the server'],
+  ['2.0.0', '1.9.0', 'run stead upgrade --from FILE on the server'],
   ['latest', '1.0.0', 'is not understood'],
 ])(
   'findSkew refuses version %s when the platform has version %s, and names the command',

@@ -11,10 +11,10 @@ export function findSkew(machine: string, platform: string): string | null {
   if (!own || !other) return other ? null : `The version ${JSON.stringify(machine.slice(0, 64))} is not understood.`
   const distance = (own.major - other.major) * 1000 + own.minor - other.minor
   if (distance > MAX_SKEW) {
-    return `Stead ${machine} on this machine is too old for platform ${platform}: run stead upgrade on the machine.`
+    return `Stead ${machine} on this machine is too old for platform ${platform}: run stead upgrade --from FILE on the machine.`
   }
   if (distance < -MAX_SKEW) {
-    return `Platform ${platform} is too old for Stead ${machine} on this machine: run stead upgrade on the server.`
+    return `Platform ${platform} is too old for Stead ${machine} on this machine: run stead upgrade --from FILE on the server.`
   }
   return null
 }

@@ -130,10 +130,11 @@ export function agentsWeb(deps: AgentsWebDeps) {
     async (c) => {
       const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
       const paymentUndoneAt = findUndonePayment(deps.db, agent.id)?.toISOString() ?? null
-      const { logBodies, guardrails } = agent
+      const { runtime, logBodies, guardrails } = agent
       const isolation = toShownIsolation(agent, deps.runtimes)
-      const shown = { ...toWeb(agent, await findShownStatus(deps.runtimes, agent)), logBodies, guardrails, isolation }
-      return c.json({ agent: shown, status: 'ok', paymentUndoneAt })
+      const shown = toWeb(agent, await findShownStatus(deps.runtimes, agent))
+      const detail = { ...shown, runtime, logBodies, guardrails, isolation }
+      return c.json({ agent: detail, status: 'ok', paymentUndoneAt })
     },
   )
 

@@ -11,7 +11,7 @@ import { pause } from '../../../jobs/runner.ts'
 import type { Base } from '../../base.ts'
 import { type HealthDeps, toInspectedEndpoint } from '../deployments/health.ts'
 import { findAgentRow } from '../registry/agents.ts'
-import { markDown, markUp, watchAgentEvents } from '../registry/status.ts'
+import { MACHINE_OFFLINE, markDown, markUp, watchAgentEvents } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 
 export type OutageDeps = HealthDeps & Base & { runtimes: Runtimes }
@@ -156,6 +156,7 @@ type Liveness = 'up' | 'silent' | 'unknown' | { reason: string }
 async function checkLiveness(deps: OutageDeps, agent: AgentRow): Promise<Liveness> {
   try {
     const inspection = await deps.runtimes.runtimeOf(agent).inspect(agent.id)
+    if (!inspection && agent.runtime === 'machine') return { reason: MACHINE_OFFLINE }
     if (inspection?.state !== 'running') return { reason: describeEnd(inspection) }
     return (await deps.gateway.isLive(toInspectedEndpoint(deps.sealer, agent, inspection))) ? 'up' : 'silent'
   } catch (error) {

@@ -257,9 +257,17 @@ export type WebAgentList = z.infer<typeof WebAgentList>
 export const ShownIsolation = Isolation.extend({ state: z.enum(['isolated', 'not_isolated']) })
 export type ShownIsolation = z.infer<typeof ShownIsolation>
 
-/** `paymentUndoneAt` is set when the chain dropped the payment for this clone. */
+/**
+ * `paymentUndoneAt` is set when the chain dropped the payment for this clone. `runtime` is null before the first
+ * deployment; an agent of `machine` runs on its owner's machine.
+ */
 export const WebAgentDetail = z.object({
-  agent: WebAgent.extend({ logBodies: z.boolean(), guardrails: Guardrails.nullable(), isolation: ShownIsolation }),
+  agent: WebAgent.extend({
+    runtime: z.string().nullable(),
+    logBodies: z.boolean(),
+    guardrails: Guardrails.nullable(),
+    isolation: ShownIsolation,
+  }),
   status: z.literal('ok'),
   paymentUndoneAt: z.string().nullable(),
 })

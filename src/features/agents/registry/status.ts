@@ -4,6 +4,9 @@ import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { type AgentRow, agents } from './tables.ts'
 
+/** The error of an agent whose machine has no tunnel. */
+export const MACHINE_OFFLINE = 'The machine is offline'
+
 /** Returns the backend's status, which is `active` for a running agent. */
 export function toBackendStatus(status: AgentRow['status']): string {
   return status === 'running' ? 'active' : status

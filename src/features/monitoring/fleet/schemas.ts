@@ -44,10 +44,12 @@ export type FleetFigures = z.infer<typeof FleetFigures>
 
 /**
  * An agent in the list. `uptime` holds the last 30 hours, the current one last, as percent of the monitored time; null
- * where the agent was not monitored. `lastActivity` is the time of the last message.
+ * where the agent was not monitored. `lastActivity` is the time of the last message. `runtime` is `machine` for an agent
+ * on its owner's machine.
  */
 export const FleetAgent = FleetFigures.extend({
   model: z.string(),
+  runtime: z.string().nullable(),
   lastError: z.string().nullable(),
   labels: z.array(z.string()),
   uptime: z.array(z.number().nullable()),

@@ -71,8 +71,12 @@ function describe(db: Db, rows: Row[], now: Date): FleetAgent[] {
 }
 
 function readDetails(db: Db, ids: string[]) {
-  const { id, model, lastError, createdAt } = agents
-  return db.select({ id, model, lastError, createdAt, lastActivity }).from(agents).where(inArray(id, ids)).all()
+  const { id, model, runtime, lastError, createdAt } = agents
+  return db
+    .select({ id, model, runtime, lastError, createdAt, lastActivity })
+    .from(agents)
+    .where(inArray(id, ids))
+    .all()
 }
 
 type Detail = ReturnType<typeof readDetails>[number]
@@ -85,6 +89,7 @@ function toFleetRow(row: Row, detail: Detail): Omit<FleetAgent, 'labels' | 'upti
     messagesToday: row.messages,
     costTodayUsd: toCostUsd(row),
     model: detail.model,
+    runtime: detail.runtime,
     lastError: toShownError(row.status, detail),
     lastActivity: detail.lastActivity === null ? null : new Date(detail.lastActivity).toISOString(),
     createdAt: detail.createdAt.toISOString(),
