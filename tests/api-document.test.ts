@@ -46,7 +46,7 @@ test.each(API_NAMES)('GET /openapi.json: 200 with a valid OpenAPI 3.1 document o
 })
 
 test.each(API_NAMES)(
-  'GET /openapi.json: every route of the %s port, each with a success, its errors and its authentication',
+  'GET /openapi.json: 200 with every route of the %s port, its success, errors and authentication',
   async (api) => {
     const { paths } = await readDocument(api)
     const wrong: string[] = []
@@ -68,7 +68,7 @@ test.each(API_NAMES)(
   },
 )
 
-test('GET /openapi.json: every operation has a summary, verb first and at most ten words, and a known tag', async () => {
+test('GET /openapi.json: 200 with a summary for every operation, verb first and at most ten words, and a known tag', async () => {
   const documents = await Promise.all(API_NAMES.map(readDocument))
   const wrong = documents.flatMap(({ paths, tags, 'x-tagGroups': groups }) =>
     Object.values(paths)
@@ -84,7 +84,7 @@ test('GET /openapi.json: every operation has a summary, verb first and at most t
   expect(wrong).toEqual([])
 })
 
-test('a body that its schema does not teach has examples, and every example is one that its route takes', () => {
+test('every body that its schema does not describe fully has examples, which its route accepts', () => {
   const bodies = listRoutes(createEmptyApp(readConfig({})).routes).flatMap(({ method, path, parts }) =>
     parts.flatMap(({ target, schema }) => (target === 'json' ? [{ name: `${method} ${path}`, schema }] : [])),
   )
@@ -145,7 +145,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
-test('GET /openapi.json: request bodies and responses match the schemas', async () => {
+test('GET /openapi.json: 200 with request bodies and responses that match the schemas', async () => {
   const { paths } = await readDocument('web')
   const create = paths['/api/keys']?.post
   const channel = paths['/api/notices/channels']?.post?.requestBody?.content['application/json']
@@ -163,7 +163,7 @@ test('GET /openapi.json: request bodies and responses match the schemas', async 
   ])
 })
 
-test('GET /openapi.json: POST /v1/bus/send documents 402, 404, 409, 429 and 500', async () => {
+test('GET /openapi.json: 200 with 402, 404, 409, 429 and 500 for POST /v1/bus/send', async () => {
   const { paths } = await readDocument('backend')
   const statuses = Object.keys(paths['/v1/bus/send']?.post?.responses ?? {})
   expect(statuses).toEqual(expect.arrayContaining(['200', '402', '404', '409', '429', '500']))

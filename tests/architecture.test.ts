@@ -35,7 +35,7 @@ test.each([
   ['function long() {', '}'],
   ['export const long = async () => {', '}'],
   ['class Long { long() {', '} }'],
-])('a function is long with its 81st line: %s', (head, foot) => {
+])('findLongFunctions reports a function when it has 81 lines: %s', (head, foot) => {
   const lines = (count: number) => [head, ...Array.from({ length: count - 2 }, () => '  // one line'), foot].join('\n')
   expect(findLongFunctions('src/core/a.ts', lines(80))).toEqual([])
   expect(findLongFunctions('src/core/a.ts', lines(81))).toEqual([
@@ -51,7 +51,7 @@ test('no folder contains more than 25 files', () => {
   expect(findFullFolders(paths)).toEqual([])
 })
 
-test('a folder is full with its 26th file; those of its own folders do not count', () => {
+test('findFullFolders reports a folder when it has 26 files, without those of its own folders', () => {
   const files = (folder: string, count: number) => Array.from({ length: count }, (_, i) => `${folder}/${i}.ts`)
   const paths = [...files('src/core', 25), ...files('src/core/text', 2), ...files('src/http', 26)]
   expect(findFullFolders(paths)).toEqual(['src/http has 26 files, more than 25'])
@@ -93,7 +93,7 @@ const ALLOWED: [file: string, text: string][] = [
   ],
 ]
 
-test.each(ALLOWED)('allowed: %s %j', (file, text) => {
+test.each(ALLOWED)('an import is allowed: %s %j', (file, text) => {
   expect(findViolations(new Map([[file, text]]))).toEqual([])
 })
 
@@ -134,7 +134,7 @@ const REFUSED: [file: string, text: string][] = [
   ['web/agents/a.tsx', "import { a } from '../../src/core/money.ts'"],
 ]
 
-test.each(REFUSED)('refused: %s %j', (file, text) => {
+test.each(REFUSED)('an import is refused: %s %j', (file, text) => {
   expect(findViolations(new Map([[file, text]]))).toHaveLength(1)
 })
 
@@ -148,7 +148,7 @@ test('findViolations reports an import cycle of any length once', () => {
   expect(findViolations(sources)).toEqual(['circle: src/core/x.ts → src/core/y.ts → src/core/z.ts → src/core/x.ts'])
 })
 
-test('two features that import each other through different files are a cycle', () => {
+test('findViolations reports two features that import each other through different files', () => {
   const sources = new Map([
     ['src/features/accounts/a/one.ts', "import { two } from '../b/two.ts'"],
     ['src/features/accounts/b/two.ts', ''],
@@ -165,7 +165,7 @@ test('two features that import each other through different files are a cycle', 
   ])
 })
 
-test('imports are read in all their forms', () => {
+test('every form of import is found', () => {
   const text = [
     "import one, { type Two } from './one.ts'",
     "import {\n  three,\n} from './three.ts'",

@@ -61,7 +61,7 @@ test('insertLines inserts lines after their context and rejects an unknown conte
   expect(() => insertLines('a\n', ' b\n+x\n')).toThrow('no line "b"')
 })
 
-test('the example of web/docs/contributing.md works as it is written', async () => {
+test('the example of web/docs/contributing.md works as written', async () => {
   const blocks = await readBlocks()
   expect(blocks.map(({ language }) => language).sort()).toEqual([
     ...['diff', 'diff', 'diff', 'diff', 'sh', 'sh', 'ts', 'ts', 'ts', 'ts', 'ts'],

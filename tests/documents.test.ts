@@ -28,7 +28,7 @@ test.each([
   '/docs',
   '/docs/',
   ...[...documents.keys()].filter((name) => name !== 'README').map((name) => `/docs/${name.replace('/README', '')}`),
-])('GET %s: 200 without a session, with its headings and the list of pages, and not the dashboard', async (path) => {
+])('GET %s: 200 without a session, with its headings and the list of pages', async (path) => {
   const response = await withDocuments()(path)
   expect(response.status).toBe(200)
   expect(response.headers.get('content-type')).toStartWith('text/html')
@@ -61,7 +61,7 @@ test.each(['/docs/nothing', '/docs/README', '/docs/configuration/more', '/docs/S
   },
 )
 
-test('renderDocuments resolves a link to the heading that it has in the repository', () => {
+test('renderDocuments resolves a link to a heading as the repository does', () => {
   const rendered = renderDocuments(
     new Map([
       ['README', '# All\n\n## Use\n\n- [One](one.md)\n- [Two](two.md)\n'],
@@ -87,7 +87,7 @@ test.each([
   ['to a missing page', '# One\n\n[x](three.md)'],
   ['to a missing heading', '# One\n\n[x](#two)'],
   ['to a file that is not a page', '# One\n\n[x](../main.tsx)'],
-])('renderDocuments fails and names the link when it leads %s', (_, one) => {
+])('renderDocuments throws and names the link when it leads %s', (_, one) => {
   const sources = new Map([
     ['README', '# All\n\n## Use\n\n- [One](one.md)\n'],
     ['one', one],
@@ -95,7 +95,7 @@ test.each([
   expect(() => renderDocuments(sources, TEMPLATE)).toThrow(/^one\.md: .+ leads nowhere$/)
 })
 
-test('renderDocuments fails when no README lists a page', () => {
+test('renderDocuments throws when no README lists a page', () => {
   const sources = new Map([
     ['README', '# All\n\n## Use\n\n- [One](one.md)\n'],
     ['one', '# One'],
@@ -118,7 +118,7 @@ test('renderDocuments resolves links and requires a list in a folder of pages', 
   expect(() => renderDocuments(sources, TEMPLATE)).toThrow('README.md lists no choices/01-one.md')
 })
 
-test('listSearchEntries returns one entry per heading with its text and address', () => {
+test('listSearchEntries returns one entry per heading with its text and URL', () => {
   const sources = new Map([
     ['README', '# All\n\n- [One](one.md)\n'],
     ['one', '# One\n\nFirst `words`.\n\n## A table\n\n| a | b |\n| --- | --- |\n| c | d |\n'],
@@ -130,7 +130,7 @@ test('listSearchEntries returns one entry per heading with its text and address'
   ])
 })
 
-test('every picture that a document shows exists', () => {
+test('every picture of a document exists', () => {
   const pictures = [...documents].flatMap(([name, text]) =>
     [...text.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)].map(([, path = '']) => join('web/docs', name, '..', path)),
   )

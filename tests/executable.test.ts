@@ -19,13 +19,13 @@ beforeAll(async () => {
   expect(await build.exited).toBe(0)
 }, 300_000)
 
-test('the executable does the whole main job from an empty folder, with the checkout out of reach', async () => {
+test('the executable: performs the main job from an empty folder when the checkout is not accessible', async () => {
   await using provider = await startProvider(answerLikeAModel)
   await using alone = await openAlone(built, { environment: withProvider(provider) })
   await doMainJob(alone, provider)
 }, 300_000)
 
-test('the executable carries the dashboard and the documents', async () => {
+test('the executable: contains the dashboard and the documents', async () => {
   await using alone = await openAlone(built)
   const program = await alone.start()
   const page = await fetch(`${program.urls.web}/agents`)
@@ -42,7 +42,7 @@ test('the executable carries the dashboard and the documents', async () => {
   expect((await program.stop()).exitCode).toBe(0)
 }, 300_000)
 
-test('the executable takes at most 143 MiB and reads pages without the checkout', async () => {
+test('the executable: takes at most 143 MiB and reads pages without the checkout', async () => {
   expect(statSync(built).size).toBeLessThanOrEqual(143 * 1024 * 1024)
   await using alone = await openAlone(built, { environment: { SUMMARIZER_ALLOW_PRIVATE: 'true' } })
   const program = await alone.start()
@@ -59,14 +59,14 @@ test('the executable takes at most 143 MiB and reads pages without the checkout'
   await program.stop()
 }, 300_000)
 
-test('nothing of the checkout is open in the process of the executable', async () => {
+test('the executable: opens no file of the checkout', async () => {
   await using alone = await openAlone(built)
   const program = await alone.start()
   expect(readFileSync(`/proc/${program.pid}/maps`, 'utf8')).not.toContain(`${root}/`)
   await program.stop()
 }, 300_000)
 
-test('it empties the log of the database beside its commits', async () => {
+test('the executable: empties the log of the database besides its commits', async () => {
   await using alone = await openAlone(built)
   const program = await alone.start()
   const file = join(alone.dataDir, 'stead.db')
@@ -80,7 +80,7 @@ test('it empties the log of the database beside its commits', async () => {
   expect(stdout + stderr).not.toContain('emptied by commits')
 }, 300_000)
 
-test('a bad setting ends it with 78 and one line that names the variable', async () => {
+test('the executable: exits with 78 and one line with the variable when a setting is invalid', async () => {
   await using alone = await openAlone(built)
   const { exitCode, stderr } = await alone.run(['serve'], { environment: { WEB_PORT: 'eighty' } })
   expect(exitCode).toBe(78)

@@ -66,14 +66,14 @@ test.each([
   expect(text).toBe((await files.get(path)?.text()) ?? '')
 })
 
-test('GET /assets/….br: 404, the compressed form has no address', async () => {
+test('GET /assets/….br: 404, because the compressed form has no URL', async () => {
   const files = openDashboard()
   const path = [...files.keys()].find((name) => name.endsWith('.js.br')) ?? ''
   expect(path).not.toBe('')
   expect((await dashboardWeb(files).request(path)).status).toBe(404)
 })
 
-test('GET /assets/source-sans-3-…: 200, the letters of all pages are asked for with the page, are 35 kB at most and stay', async () => {
+test('GET /assets/source-sans-3-…: 200 for the font of all pages, preloaded, at most 35 kB, with immutable caching', async () => {
   const files = openDashboard()
   const path = [...files.keys()].find((name) => name.endsWith('.woff2')) ?? ''
   const pages = [...files.keys()].filter((name) => name.endsWith('.html'))

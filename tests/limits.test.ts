@@ -8,7 +8,7 @@ const SHORTEST_MS = 5000
 /** The last argument of a test, on the line that closes it or on one of its own. */
 const LIMIT = /^ *(?:\}, )?(\d[\d_]*)(?:\)|,\n *\))$/gm
 
-test('the limit of a test guards against hanging alone: five minutes at least, on a machine of any speed', async () => {
+test('the time limit of a test is at least five minutes, because it only ends tests that hang', async () => {
   const paths = [...new Bun.Glob('{src,tests,web,scripts}/**/*.test.{ts,tsx}').scanSync({ cwd: root })].sort()
   const short: string[] = []
   for (const path of paths) {

@@ -5,7 +5,7 @@ import { PAGES } from '../src/server/pages.ts'
 /** Found at run time: what it is made of belongs to the browser, and is compiled for one. */
 const ROUTES = join(import.meta.dir, '..', 'web/routes.tsx')
 
-test('the server knows the pages that the dashboard has', async () => {
+test('the server knows the pages of the dashboard', async () => {
   const { createPages } = await import(ROUTES)
   const known: string[] = [...PAGES].sort()
   expect(known).toEqual(Object.keys(createPages().routesByPath).sort())

@@ -5,7 +5,7 @@ import { findMissingPaths } from '../scripts/documents/readme-paths.ts'
 const root = join(import.meta.dir, '..')
 
 test.each(['src/core/config.ts', 'src/core', 'scripts/run', 'package.json', '.ci/run', 'migrations/'])(
-  '`%s` is there',
+  '`%s` exists',
   (path) => {
     expect(findMissingPaths(`Read \`${path}\`.`, root)).toEqual([])
   },

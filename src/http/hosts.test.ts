@@ -27,7 +27,7 @@ test.each([
   '[::ffff:127.0.0.1]',
   'host.docker.internal:3001',
   'host.containers.internal:3001',
-])('%s is served', (host) => {
+])('createHostRule, for %s, returns served', (host) => {
   expect(rule(host)).toBe('served')
   expect(rule(host)).toBe('served')
 })
@@ -64,15 +64,15 @@ test.each([
   '[::1%25eth0]',
   '0x7f.1',
   '2130706433',
-])('%j is misdirected', (host) => {
+])('createHostRule, for %j, returns misdirected', (host) => {
   expect(rule(host)).toBe('misdirected')
 })
 
-test('two Host headers are distinguished from one, even when both are ours', () => {
+test('createHostRule returns misdirected when a request has two Host headers, even if both are ours', () => {
   expect(rule('stead.example, stead.example')).toBe('doubled')
   expect(rule('stead.example, evil.example')).toBe('doubled')
 })
 
-test('a request of HTTP/1.0 may have none', () => {
+test('createHostRule accepts a request of HTTP/1.0 without a host', () => {
   expect(rule(null)).toBe('served')
 })

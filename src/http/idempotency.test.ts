@@ -59,7 +59,7 @@ function toUser(id: string): SignedInUser {
   return { id, email: `${id}@example.com`, name: id, isAdmin: false, plan: 'solo', subscriptionId: null }
 }
 
-test('the same key and body get the first answer again, status and body, marked as such', async () => {
+test('the same key and body: the first status and body again, marked as replayed', async () => {
   const { ask, runs } = openTestApp()
   const first = await ask('k1')
   const second = await ask('k1')
@@ -82,7 +82,7 @@ test('requests without a key, with other keys or of other users are separate', a
   expect(runs()).toBe(5)
 })
 
-test('409 for the same key with another body or another path', async () => {
+test('409 when the same key comes with another body or path', async () => {
   const { ask, runs } = openTestApp()
   await ask('k1')
   for (const response of [await ask('k1', { amount: 2 }), await ask('k1', { amount: 1 }, { path: '/other' })]) {
@@ -92,7 +92,7 @@ test('409 for the same key with another body or another path', async () => {
   expect(runs()).toBe(1)
 })
 
-test('200 at once run once, and all get its answer', async () => {
+test('200 concurrent requests with one key run once, and all get its response', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const { ask, runs } = openTestApp(async (run) => {
     await promise
@@ -122,7 +122,7 @@ test('409 with Retry-After when the first request takes too long', async () => {
   expect(runs()).toBe(1)
 })
 
-test('after a crash a retry continues from the result of the first request', async () => {
+test('a retry after a crash continues from the result of the first request', async () => {
   const { again, ask, runs, platform } = openTestApp(async (_run, { made, note }, db) => {
     if (made) return Response.json({ made })
     await write(db, (tx) => note(tx, 'agent-1'))
@@ -135,7 +135,7 @@ test('after a crash a retry continues from the result of the first request', asy
   expect([response.status, await response.json(), runs()]).toEqual([200, { made: 'agent-1' }, 2])
 })
 
-test('after a crash the request that comes again begins anew when the first one had made nothing', async () => {
+test('a retry after a crash starts again when the first request had created nothing', async () => {
   const { again, ask, runs } = openTestApp((run, { made }) =>
     run === 1 ? new Promise(() => undefined) : Response.json({ run, made }),
   )
@@ -153,7 +153,7 @@ test.each([
   ['limited', 429, 2],
   ['unavailable', 503, 2],
 ] as const)(
-  'an answer of kind %s (%d) makes %d run(s) of two requests: "later" is not kept',
+  'a response of kind %s (%d) causes %d run(s) for two requests: "later" is not stored',
   async (kind, status, count) => {
     const { ask, runs } = openTestApp(() => {
       throw new AppError(kind, 'No')
@@ -166,7 +166,7 @@ test.each([
   },
 )
 
-test('after a response to retry later, the next request continues from the created resource', async () => {
+test('a retry after a response of kind "later" continues from the created resource', async () => {
   const { ask, runs } = openTestApp(async (_run, { made, note }, db) => {
     if (made) return Response.json({ made })
     await write(db, (tx) => note(tx, 'agent-1'))
@@ -177,7 +177,7 @@ test('after a response to retry later, the next request continues from the creat
   expect([response.status, await response.json(), runs()]).toEqual([200, { made: 'agent-1' }, 2])
 })
 
-test('an answer is kept for a day, sealed, and then forgotten', async () => {
+test('a response is stored encrypted for a day, and then deleted', async () => {
   const { ask, runs, clock, platform, idempotency } = openTestApp(() => Response.json({ secret: 'canary' }))
   await ask('k1')
   expect(dumpTables(platform.db)).not.toContain('canary')
@@ -193,7 +193,7 @@ test('an answer is kept for a day, sealed, and then forgotten', async () => {
   expect(countRows(platform.db).idempotency_keys).toBe(0)
 })
 
-test.each(['', 'two words', 'x'.repeat(256)])('400 for the key %j', async (key) => {
+test.each(['', 'two words', 'x'.repeat(256)])('400 when the key is %j', async (key) => {
   const { ask, runs } = openTestApp()
   expect((await ask(key)).status).toBe(400)
   expect(runs()).toBe(0)

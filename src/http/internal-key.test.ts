@@ -13,7 +13,7 @@ const ADA: SignedInUser = {
   subscriptionId: null,
 }
 
-describe('the bearer of the backend', () => {
+describe('the bearer of the backend API', () => {
   const OUTCOMES: [name: string, authorization: string | undefined, status: number, error: string][] = [
     ['no header', undefined, 401, 'Unauthorized'],
     ['an empty header', '', 401, 'Unauthorized'],
@@ -39,7 +39,7 @@ describe('the bearer of the backend', () => {
     expect(await response.json()).toEqual({ error })
   })
 
-  test('of any length from 1 to 4096 is compared without failing', async () => {
+  test('is compared without an error at any length from 1 to 4096', async () => {
     const { request } = backend(KEY)
     for (let length = 1; length <= 4096; length = length < 70 ? length + 1 : length * 2) {
       const token = 'k'.repeat(length)
@@ -48,12 +48,12 @@ describe('the bearer of the backend', () => {
     }
   })
 
-  test('that is not ASCII opens when it is the one that was set', async () => {
+  test('is accepted when it is not ASCII and equals the setting', async () => {
     const key = 'schlüssel-mit-umlauten-ÄÖÜ'
     expect((await backend(key).request('/who', { headers: { authorization: `Bearer ${key}` } })).status).toBe(200)
   })
 
-  test('is not to be had when no key is set → 500 for every caller from outside', async () => {
+  test('causes 500 for every external caller when no key is set', async () => {
     for (const headers of [{}, { authorization: 'Bearer ' }, { authorization: 'Bearer undefined' }]) {
       const response = await backend(undefined).request('/who', { headers })
       expect(response.status).toBe(500)
@@ -62,14 +62,14 @@ describe('the bearer of the backend', () => {
   })
 })
 
-describe('on whose behalf', () => {
+describe('the user of a backend request', () => {
   const headers = { authorization: `Bearer ${KEY}` }
 
-  test('the key alone is the operator', async () => {
+  test('is the operator when only the key is sent', async () => {
     expect(await (await backend(KEY).request('/who', { headers })).json()).toEqual({ kind: 'operator' })
   })
 
-  test('x-user-id selects a user with the plan and role in the database', async () => {
+  test('is the user of x-user-id, with plan and role from the database', async () => {
     const claims = {
       'x-user-id': 'usr_1',
       'x-user-role': 'admin',
@@ -80,18 +80,18 @@ describe('on whose behalf', () => {
     expect(await response.json()).toEqual({ kind: 'user', user: ADA })
   })
 
-  test('a user that does not exist is refused → 403', async () => {
+  test('causes 403 when it does not exist', async () => {
     const response = await backend(KEY).request('/who', { headers: { ...headers, 'x-user-id': 'usr_2' } })
     expect(response.status).toBe(403)
   })
 
-  test('identity headers without the key are worth nothing', async () => {
+  test('is not taken from identity headers without the key', async () => {
     const response = await backend(KEY).request('/who', { headers: { 'x-user-id': 'usr_1', 'x-user-role': 'admin' } })
     expect(response.status).toBe(401)
   })
 })
 
-test('readBearer takes what follows the prefix', () => {
+test('readBearer returns what follows the prefix', () => {
   expect(readBearer('Bearer  token ')).toBe('token')
   expect(readBearer('bearer token')).toBeNull()
   expect(readBearer(undefined)).toBeNull()

@@ -8,7 +8,7 @@ afterEach(() => {
   setSystemTime()
 })
 
-test('the requests of a minute are counted down in RateLimit-* headers, and in no others', async () => {
+test('RateLimit-* headers count down the requests of a minute, and no other headers do', async () => {
   setSystemTime(new Date('2026-11-20T12:00:00Z'))
   const { request } = limited(3)
   const responses = [await request('/'), await request('/'), await request('/')]
@@ -21,7 +21,7 @@ test('the requests of a minute are counted down in RateLimit-* headers, and in n
   }
 })
 
-test('one more is 429 with the text of its route, and says when to come again', async () => {
+test('429 with the message of the route and the time to wait when the limit is exceeded', async () => {
   setSystemTime(new Date('2026-11-20T12:00:00Z'))
   const { request } = limited(1)
   await request('/')
@@ -34,7 +34,7 @@ test('one more is 429 with the text of its route, and says when to come again', 
   expect(response.headers.get('retry-after')).toBe('40')
 })
 
-test('a minute after the first request the count starts again', async () => {
+test('the count starts again a minute after the first request', async () => {
   setSystemTime(new Date('2026-11-20T12:00:00Z'))
   const { request } = limited(1)
   await request('/')
@@ -44,7 +44,7 @@ test('a minute after the first request the count starts again', async () => {
   expect((await request('/')).status).toBe(200)
 })
 
-test('a clock that is set back begins a new minute', async () => {
+test('the count starts again when the clock is set back', async () => {
   setSystemTime(new Date('2026-11-20T12:00:00Z'))
   const { request } = limited(1)
   await request('/')
@@ -52,7 +52,7 @@ test('a clock that is set back begins a new minute', async () => {
   expect((await request('/')).status).toBe(200)
 })
 
-test('each address has its own count; addresses of one IPv6 /64 share a count', async () => {
+test('each address has its own count; addresses of one IPv6 /64 network share one', async () => {
   const { request } = limited(1)
   const from = async (address: string | null) => (await request('/', {}, { address })).status
   expect(await from('203.0.113.1')).toBe(200)
@@ -65,7 +65,7 @@ test('each address has its own count; addresses of one IPv6 /64 share a count', 
   expect(await from(null)).toBe(429)
 })
 
-test('routes with limits of their own do not count for each other', async () => {
+test('routes with their own limits do not count for each other', async () => {
   const { request } = testApp((app) => {
     app.get('/a', limitRate(1, MESSAGE), (c) => c.text('a'))
     app.get('/b', limitRate(1, MESSAGE), (c) => c.text('b'))
@@ -102,25 +102,28 @@ test.each([
   [[5, 2, 9], '2', '1'],
   [[2, 5, 9], '2', '1'],
   [[9, 5, 2], '2', '1'],
-])('of several limits on a route the headers show the one that ends first: %j', async (limits, limit, remaining) => {
-  const { request } = testApp((app) => {
-    for (const each of limits) app.use('/', limitRate(each, `At most ${each}`))
-    app.get('/', (c) => c.text('ok'))
-  })
-  const { headers } = await request('/')
-  expect([headers.get('ratelimit-limit'), headers.get('ratelimit-remaining')]).toEqual([limit, remaining])
-  await request('/')
-  const refused = await request('/')
-  expect(await refused.json()).toEqual({ error: 'At most 2' })
-  expect(refused.headers.get('ratelimit-limit')).toBe('2')
-  expect(refused.headers.get('ratelimit-remaining')).toBe('0')
-})
+])(
+  'the headers describe the limit that resets first when a route has several: %j',
+  async (limits, limit, remaining) => {
+    const { request } = testApp((app) => {
+      for (const each of limits) app.use('/', limitRate(each, `At most ${each}`))
+      app.get('/', (c) => c.text('ok'))
+    })
+    const { headers } = await request('/')
+    expect([headers.get('ratelimit-limit'), headers.get('ratelimit-remaining')]).toEqual([limit, remaining])
+    await request('/')
+    const refused = await request('/')
+    expect(await refused.json()).toEqual({ error: 'At most 2' })
+    expect(refused.headers.get('ratelimit-limit')).toBe('2')
+    expect(refused.headers.get('ratelimit-remaining')).toBe('0')
+  },
+)
 
 function limited(limit: number) {
   return testApp((app) => app.get('/', limitRate(limit, MESSAGE), (c) => c.text('ok')))
 }
 
-test('limitRate remembers the latest 10,000 keys when there are more callers', async () => {
+test('limitRate keeps the latest 10,000 keys when there are more callers', async () => {
   const { request } = limited(1)
   const statusFor = async (index: number) =>
     (await request('/', {}, { address: `2001:db8:${(index >> 8).toString(16)}:${(index & 255).toString(16)}::1` }))

@@ -7,7 +7,7 @@ import { jobs } from './tables.ts'
 
 const signal = new AbortController().signal
 
-test('deletes jobs done a day ago and failed a month ago, and no pending job', async () => {
+test('cleanUpJob deletes jobs that ended a day ago or failed a month ago, and no pending job', async () => {
   const { platform, clock } = testPlatform()
   const daysAgo = (days: number) => addDays(clock.now(), -days)
   const job = (id: string, status: (typeof jobs.$inferInsert)['status'], days: number) => {
@@ -28,7 +28,7 @@ test('deletes jobs done a day ago and failed a month ago, and no pending job', a
   expect(left.map(({ id }) => id).sort()).toEqual(['dead new', 'done new', 'queued old', 'running old'])
 })
 
-test('continues until no expired job is left', async () => {
+test('cleanUpJob continues until no expired job is left', async () => {
   const { platform, clock } = testPlatform()
   const old = addDays(clock.now(), -2)
   const done = { kind: 'test', payload: {}, status: 'done', runAt: old, createdAt: old, finishedAt: old } as const

@@ -12,7 +12,7 @@ const Payload = z.object({ n: z.number() })
 type Payload = z.infer<typeof Payload>
 
 describe('a job', () => {
-  test('runs once with the payload of the closure that committed it, and is done', async () => {
+  test('runs once with the payload of the closure that committed it', async () => {
     const { db, queue, finished } = testQueue()
     const ran = Promise.withResolvers<Payload>()
     queue.start([kind({ run: async (payload) => ran.resolve(payload) })])
@@ -37,7 +37,7 @@ describe('a job', () => {
     await queue.stop()
   })
 
-  test('that was written before the queue started runs as well', async () => {
+  test('runs when it was written before the queue started', async () => {
     const { db, queue, finished } = testQueue()
     await write(db, (tx) => queue.enqueue(tx, 'test', { n: 1 }))
     queue.start([kind({})])
@@ -45,7 +45,7 @@ describe('a job', () => {
     await queue.stop()
   })
 
-  test('of many runs with at most seven others, and each exactly once', async () => {
+  test('runs once, with at most seven others, when there are many', async () => {
     const { db, queue, finished } = testQueue()
     const ran: number[] = []
     const gate = Promise.withResolvers<void>()
@@ -66,7 +66,7 @@ describe('a job', () => {
   })
 })
 
-test('slow jobs run with at most seven others of their like, and hold up no quick one', async () => {
+test('runs at once when it is quick and seven slow ones of another kind run', async () => {
   const { db, queue, finished } = testQueue()
   const gate = Promise.withResolvers<void>()
   let slow = 0
@@ -88,7 +88,7 @@ test('slow jobs run with at most seven others of their like, and hold up no quic
   await queue.stop()
 })
 
-test('one share takes eight places of slow jobs, however many of its wait, and others go on beside it', async () => {
+test('of one share uses at most eight places of slow jobs, and others run besides', async () => {
   const { db, queue, finished } = testQueue()
   const gate = Promise.withResolvers<void>()
   const begun: number[] = []
@@ -110,7 +110,7 @@ test('one share takes eight places of slow jobs, however many of its wait, and o
   await queue.stop()
 })
 
-test('jobs that keep coming do not put off those that wait', async () => {
+test('is not delayed by jobs that are added constantly', async () => {
   const { db, queue } = testQueue()
   let ran = 0
   queue.start([kind({ run: async () => void ran++ })])
@@ -124,8 +124,8 @@ test('jobs that keep coming do not put off those that wait', async () => {
   await queue.stop()
 })
 
-describe('a key', () => {
-  test('makes one job of two that wait, and one more while the first is under way, which runs after it', async () => {
+describe('a key of jobs', () => {
+  test('makes one job of two that wait, and one more while the first runs, which runs after it', async () => {
     const { db, queue, rows, finished } = testQueue()
     const enqueue = (n: number) => write(db, (tx) => queue.enqueue(tx, 'test', { n }, { key: 'agent-1' }))
     await enqueue(1)
@@ -152,7 +152,7 @@ describe('a key', () => {
     await queue.stop()
   })
 
-  test('lets a job that waits take the place of another attempt of the failed one', async () => {
+  test('makes a waiting job replace the next attempt of a failed one', async () => {
     const { db, queue, rows, finished } = testQueue()
     const enqueue = (n: number) => write(db, (tx) => queue.enqueue(tx, 'test', { n }, { key: 'agent-1' }))
     const started = Promise.withResolvers<void>()
@@ -175,7 +175,7 @@ describe('a key', () => {
     await queue.stop()
   })
 
-  test('is free again when its job is done or dead', async () => {
+  test('is free when its job is done or dead', async () => {
     const { db, queue, rows, finished } = testQueue()
     const enqueue = (n: number) => write(db, (tx) => queue.enqueue(tx, 'test', { n }, { key: 'agent-1' }))
     const run = async ({ n }: Payload) => {
@@ -191,7 +191,7 @@ describe('a key', () => {
   })
 })
 
-describe('a failure', () => {
+describe('a failing job', () => {
   test('is retried after 1 s, 2 s, 4 s … up to five minutes', async () => {
     const { db, queue, clock, rows } = testQueue()
     const failures = turnstile()
@@ -218,7 +218,7 @@ describe('a failure', () => {
     await queue.stop()
   })
 
-  test('ends after the last attempt: the job is dead, keeps its error, and onDead hears of it once', async () => {
+  test('is dead after the last attempt, keeps its error, and onDead is called once', async () => {
     const { db, queue, clock, rows } = testQueue()
     const dead: unknown[] = []
     const failures = turnstile()
@@ -251,7 +251,7 @@ describe('a failure', () => {
     await queue.stop()
   })
 
-  test('is a payload that the kind does not take, and a kind without a handler', async () => {
+  test('is one with an invalid payload, or of a kind without a handler', async () => {
     const { db, queue, rows } = testQueue()
     queue.start([kind({ maxAttempts: 1 })])
     await write(db, (tx) => {
@@ -267,8 +267,8 @@ describe('a failure', () => {
   })
 })
 
-describe('a process that died', () => {
-  test('leaves a job that is taken over when its lease runs out, not before', async () => {
+describe('a job of a process that died', () => {
+  test('is taken over when its lease expires, not before', async () => {
     const { db, queue, clock } = testQueue()
     const crashed = testQueue(db)
     const neverEnds = Promise.withResolvers<void>()
@@ -302,7 +302,7 @@ describe('a process that died', () => {
     await queue.stop()
   })
 
-  test('leaves jobs that freeLeases makes due at once', async () => {
+  test('is due at once after freeLeases', async () => {
     const { db, queue, clock, finished } = testQueue()
     const crashed = testQueue(db)
     const begun = Promise.withResolvers<void>()
@@ -319,7 +319,7 @@ describe('a process that died', () => {
     await queue.stop()
   })
 
-  test('a job that ends its process on every attempt becomes dead without another run', async () => {
+  test('is dead without another run when it ends its process on every attempt', async () => {
     const { db, queue, clock, rows } = testQueue()
     await write(db, (tx) => {
       queue.enqueue(tx, 'test', { n: 1 })
@@ -343,7 +343,7 @@ describe('a process that died', () => {
   })
 })
 
-describe('stop', () => {
+describe('stop of the queue', () => {
   test('aborts and awaits running jobs and starts no other', async () => {
     const { db, queue, rows } = testQueue()
     const begun = Promise.withResolvers<void>()
@@ -371,7 +371,7 @@ describe('stop', () => {
     expect(rows().map(({ status }) => status)).toEqual(['done', 'queued'])
   })
 
-  test('is no failure of the job it cuts short: that is due again with its attempts as before', async () => {
+  test('makes an interrupted job due again without counting the attempt', async () => {
     const { db, queue, rows } = testQueue()
     const begun = Promise.withResolvers<void>()
     const run = (_payload: Payload, signal: AbortSignal) =>
@@ -386,7 +386,7 @@ describe('stop', () => {
     expect(rows()).toMatchObject([{ status: 'queued', attempts: 0, leaseToken: null, lastError: null }])
   })
 
-  test('leaves nothing running, even when it comes while jobs are being leased', async () => {
+  test('leaves no job running, also when it comes while jobs are leased', async () => {
     for (let round = 0; round < 20; round++) {
       const { db, queue } = testQueue()
       let active = 0

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { capturedLog } from '../../tests/harness/log.ts'
 import { pause, startRunner } from './runner.ts'
 
-test('runs of one job never overlap, however long they take', async () => {
+test('a repeating job does not overlap itself, however long a run takes', async () => {
   let active = 0
   let most = 0
   let runs = 0
@@ -19,7 +19,7 @@ test('runs of one job never overlap, however long they take', async () => {
   expect(most).toBe(1)
 })
 
-test('one job does not wait for another', async () => {
+test('a repeating job does not wait for another', async () => {
   const never = Promise.withResolvers<void>()
   const other = Promise.withResolvers<void>()
   const stop = startRunner(
@@ -34,7 +34,7 @@ test('one job does not wait for another', async () => {
   await stop()
 })
 
-test('a run that fails is logged and the next one comes', async () => {
+test('a repeating job is logged and runs again when it fails', async () => {
   const { log, lines } = capturedLog()
   const third = Promise.withResolvers<void>()
   let runs = 0
@@ -76,7 +76,7 @@ test('stop aborts and awaits the current run and not the next', async () => {
   expect(wasAborted).toBe(true)
 })
 
-test('a run that the stop cuts short is no failure', async () => {
+test('a run is no failure when the stop interrupts it', async () => {
   const { log, lines } = capturedLog()
   const begun = Promise.withResolvers<void>()
   const run = async (signal: AbortSignal) => {

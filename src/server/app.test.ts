@@ -19,7 +19,7 @@ function withDashboard() {
 }
 
 test.each(['/', '/agents', '/agents/', '/agents/ada.1', '/agents/ada-1/logs', '/login?x=1', '/index.html'])(
-  'GET %s: 200 with the page of the dashboard, which finds its own way',
+  'GET %s: 200 with the dashboard, which resolves its own path',
   async (path) => {
     const response = await withDashboard()(path)
     expect(response.status).toBe(200)
@@ -32,7 +32,7 @@ test.each(['/', '/agents', '/agents/', '/agents/ada.1', '/agents/ada-1/logs', '/
 const BROWSER = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } }
 
 test.each(['/no/such/page', '/agents/ada-1/nothing', '/loginn', '/settings/secret', '//', '/Login'])(
-  'GET %s: 404, for browsers with the page that says so, for others in JSON',
+  'GET %s: 404 with a page for browsers and JSON for other clients',
   async (path) => {
     const get = withDashboard()
     const shown = await get(path, BROWSER)
@@ -46,14 +46,14 @@ test.each(['/no/such/page', '/agents/ada-1/nothing', '/loginn', '/settings/secre
 )
 
 test.each(['/metrics', '/favicon.ico', '/robots.txt', '/.well-known/security.txt', '/assets/gone.js'])(
-  'GET %s is never answered with the page of the dashboard',
+  'GET %s: 404 as JSON and not the dashboard',
   async (path) => {
     const response = await withDashboard()(path, BROWSER)
     expect([response.status, await response.json()]).toEqual([404, { error: 'Not found' }])
   },
 )
 
-test('GET /assets/…: 200 for ever with its type, 404 for one that is gone', async () => {
+test('GET /assets/…: 200 with its type and immutable caching, 404 when it does not exist', async () => {
   const get = withDashboard()
   const asset = await get('/assets/index-1a2b.js')
   expect(asset.status).toBe(200)
@@ -63,7 +63,7 @@ test('GET /assets/…: 200 for ever with its type, 404 for one that is gone', as
   expect((await get('/assets/index-old.js')).status).toBe(404)
 })
 
-test('GET /: security headers forbid foreign scripts and framing', async () => {
+test('GET /: 200 with security headers that forbid foreign scripts and framing', async () => {
   const response = await withDashboard()('/')
   const policy = response.headers.get('content-security-policy') ?? ''
   expect(policy).toContain("default-src 'none'")
@@ -74,7 +74,7 @@ test('GET /: security headers forbid foreign scripts and framing', async () => {
   expect(response.headers.get('x-content-type-options')).toBe('nosniff')
 })
 
-test('GET /: 503 that says what to do when the dashboard is not built, while the API works', async () => {
+test('GET /: 503 with instructions when the dashboard is not built; the API works', async () => {
   const { web } = testPlatform()
   const page = await web.request('/')
   expect(page.status).toBe(503)
@@ -95,7 +95,7 @@ test.each([
   ['backend', '/api/register'],
   ['summarizer', '/api/health'],
   ['summarizer', '/backend/health'],
-] as const)('POST on the %s port to %s: 404, for each port has its own routes', async (name, path) => {
+] as const)('POST on the %s port to %s: 404, because each port has its own routes', async (name, path) => {
   const { api } = testPlatform()
   const response = await api(name).request(path, json('POST', {}, bearer(INTERNAL_KEY)))
   expect(response.status).toBe(404)
@@ -103,7 +103,7 @@ test.each([
 })
 
 test.each(['/backend/api/agents', '//backend/api/agents', '/%62ackend/api/agents', '/web/../backend/api/agents'])(
-  'GET %s on the web port leads to no route of the backend',
+  'GET %s on the web port: no route of the backend API responds',
   async (path) => {
     const { web } = testPlatform()
     const response = await web.request(path, { headers: bearer(INTERNAL_KEY) })
@@ -111,7 +111,7 @@ test.each(['/backend/api/agents', '//backend/api/agents', '/%62ackend/api/agents
   },
 )
 
-test('what fails unexpectedly is an internal error with a request id, and its story is in the log alone', async () => {
+test('an unexpected failure: 500 with a request id; details are in the log only', async () => {
   const logLines: string[] = []
   const { web, platform } = testPlatform({ logLines })
   await write(platform.db, (tx) => tx.run(sql`ALTER TABLE users RENAME TO gone`))

@@ -18,7 +18,7 @@ const PHONE = { width: 360, height: 740 }
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'an agent asks before it deletes and its owner decides on a phone; its tools and MCP servers are set on its page',
+  'approvals: an agent waits before it deletes, and its owner decides on a phone; its tools and MCP servers are set on its page',
   async () => {
     await using provider = await startProvider()
     await using mcp = startMcpServer()

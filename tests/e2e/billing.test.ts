@@ -24,7 +24,7 @@ async function expectNoSidewaysScrolling(page: Page): Promise<void> {
 }
 
 test.skipIf(!hasBrowser())(
-  'the page of billing without cards: it says what an operator does, and offers and thanks for nothing',
+  'the billing page without cards: says what the operator must set, and offers nothing to buy',
   async () => {
     // The guest has no plan.
     await using server = await startServer({ DEFAULT_PLAN: 'free' })
@@ -58,7 +58,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'the page of billing with cards: a pack leads to where it is paid, the signed event shows credits and receipt, which prints',
+  'the billing page with cards: links a pack to its payment; the signed event shows credits and a receipt that prints',
   async () => {
     await using stripe = startStripeDouble()
     await using server = await startServer(stripe.environment)

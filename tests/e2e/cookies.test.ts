@@ -70,7 +70,7 @@ function plant(token: string): string {
 }
 
 test.skipIf(!hasBrowser())(
-  'an agent’s page cannot switch a visitor’s session or block sign-in',
+  'cookies: an agent’s page cannot replace a visitor’s session or block the sign-in',
   async () => {
     await using scene = await openScene()
     const { page, agentPage, eveToken } = scene
@@ -100,7 +100,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'an agent’s page that fills the cookie jar does not lock users out of the dashboard or the agent',
+  'cookies: an agent’s page that fills the cookie jar does not lock users out of the dashboard or the agent',
   async () => {
     await using scene = await openScene()
     const { page, agentPage, agentCookies } = scene
@@ -127,7 +127,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'with AGENTS_DOMAIN an agent’s page sets no cookie that the dashboard is sent',
+  'cookies: with AGENTS_DOMAIN an agent’s page sets no cookie that is sent to the dashboard',
   async () => {
     await using scene = await openScene({ AGENTS_DOMAIN: 'stead-pages.test' })
     const { page, agentPage, eveToken } = scene

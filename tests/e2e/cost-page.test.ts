@@ -15,7 +15,7 @@ const LIMIT_MS = 600_000
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'selecting an agent filters every figure and request, a request shows its details, and a failed load is retried',
+  'the cost page: selecting an agent filters every figure and request, a request shows its details, and a failed load is retried',
   async () => {
     await using provider = await startProvider()
     await using dashboard = await openDashboard({ environment: withProvider(provider) })

@@ -11,7 +11,7 @@ const SIZES = [
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'the search of the documents opens with /, ranks headings first and follows the keyboard',
+  'the search of the documents: opens with /, ranks headings first and follows the keyboard',
   async () => {
     await using installation = await openInstallation()
     const { web } = (await installation.start()).urls

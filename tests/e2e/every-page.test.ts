@@ -65,7 +65,7 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync(), LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'no page jumps while it is loaded, breaks its policy, asks another origin or writes an error; tabs stay where they are',
+  'every page: keeps its layout while it loads, violates no policy, calls no other origin and logs no error; tabs keep their place',
   async () => {
     const { page, line, web, paths, complaints } = tour
     const found: string[] = []
@@ -93,7 +93,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'a page can be used after a second of its processor time, cost and metrics with a month of figures after one and a half',
+  'every page: is usable after a second of processor time, cost and metrics with a month of figures after one and a half',
   async () => {
     const { page, web, agentId, dataDir } = tour
     addPast(join(dataDir, 'stead.db'), new Date())
@@ -119,7 +119,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'every page passes axe-core in light and dark on phone and desktop, never scrolls sideways at 360 pixels, and recovers from failed requests and lost connections',
+  'every page: passes axe-core in both themes on phone and desktop, does not scroll sideways at 360 pixels, and recovers from errors',
   async () => {
     const { page, web, paths } = tour
     const pages = [...paths.own, ...paths.furnished, '/cost?period=30d']
@@ -153,7 +153,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'each page leads to the sign-in when the session has expired, and the sign-in leads back to it',
+  'every page: leads to the sign-in when the session has expired, and the sign-in leads back to it',
   async () => {
     const { page, line, web, paths } = tour
     line.treat((path) =>
@@ -176,7 +176,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'public pages pass axe-core in light and dark on phone and desktop without layout shifts or console errors',
+  'public pages: pass axe-core in both themes on phone and desktop without layout shifts or console errors',
   async () => {
     const { page, web, complaints } = tour
     // The page that is open would go on asking, without its session.

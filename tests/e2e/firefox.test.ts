@@ -16,7 +16,7 @@ const button = (name: string) =>
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasFirefox())(
-  'Firefox signs up, creates an agent, chats with it and sees the cost',
+  'Firefox: signs up, creates an agent, chats with it and sees the cost',
   async () => {
     await using provider = await startProvider(answerLikeAModel)
     await using installation = await openInstallation({ environment: withProvider(provider) })

@@ -23,7 +23,7 @@ const TRIES = 4
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'a thousand agents are searched, narrowed and scrolled through with 2,000 elements and no task over 50 ms',
+  'the fleet page: searches, filters and scrolls a thousand agents with 2,000 elements and no task over 50 ms',
   async () => {
     await using dashboard = await openDashboard()
     const { installation, web, ada, page, complaints } = dashboard
@@ -56,7 +56,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'what changes elsewhere is seen without asking, agents get labels, and the chosen ones are deleted once it is typed',
+  'the fleet page: shows changes made elsewhere, sets labels, and deletes selected agents when the confirmation is typed',
   async () => {
     await using dashboard = await openDashboard()
     const { web, ada, page, complaints } = dashboard
@@ -92,7 +92,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'a bulk action asks before its tab is closed; started changes complete and the rest is unchanged',
+  'the fleet page: asks before its tab is closed during a bulk action; started changes complete and the rest is unchanged',
   async () => {
     await using dashboard = await openDashboard()
     const { installation, web, ada, page } = dashboard

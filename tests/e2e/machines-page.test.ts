@@ -28,7 +28,7 @@ function readQr(path: string, side: number): string | undefined {
 }
 
 test.skipIf(!hasBrowser())(
-  'a machine is added by the command that the page shows as text and QR code; its state, version and end are shown',
+  'the machines page: adds a machine by a command shown as text and QR code; shows its state, version and removal',
   async () => {
     await using provider = await startProvider()
     await using installation = await openInstallation({ environment: withProvider(provider) })

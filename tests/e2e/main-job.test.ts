@@ -13,7 +13,7 @@ const PHONE = { width: 360, height: 740 }
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'a browser signs up, creates an agent, chats with it, sees the cost, signs out and signs in again',
+  'the main job: a browser signs up, creates an agent, chats with it, sees the cost, signs out and signs in again',
   async () => {
     await using provider = await startProvider(answerLikeAModel)
     await using installation = await openInstallation({ environment: withProvider(provider) })
@@ -35,7 +35,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'on a screen of 360 pixels, documents, the sign-up, and a conversation with whatever long words and lines never scroll sideways',
+  'documents, sign-up and a conversation with long words and lines: do not scroll sideways at 360 pixels',
   async () => {
     await using provider = await startProvider(answerLikeAModel)
     await using installation = await openInstallation({ environment: withProvider(provider) })

@@ -21,7 +21,7 @@ const widthOf = (page: Page) => page.evaluate('document.documentElement.scrollWi
 const unexpected = (complaints: string[]) => complaints.filter((line) => !/status of (403|502|503)/.test(line))
 
 test.skipIf(!hasBrowser())(
-  'where nothing is set up, feeds, radio and video each say what to set, and a session that is over leads back to the page',
+  'feeds, radio and video without settings: each names the settings, and an expired session leads back to the page',
   async () => {
     await using dashboard = await openDashboard()
     const { web, page, complaints } = dashboard
@@ -51,7 +51,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'the feed page keeps the feed in its URL, shows source errors, and reports a slow server',
+  'the feed page: keeps the feed in its URL, shows source errors, and reports a slow server',
   async () => {
     let isFailing = false
     const source = Bun.serve({
@@ -92,7 +92,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'live streams play, a user who may not broadcast sees the reason, and a failing provider is reported',
+  'the radio page: plays live streams, shows why a user may not broadcast, and reports a failing provider',
   async () => {
     const mux = startMuxDouble()
     onTestFinished(() => void mux.stop())
@@ -134,7 +134,7 @@ function tokenOf(balance: bigint) {
 }
 
 test.skipIf(!hasBrowser() || !hasAnvil)(
-  'the holder of a token signs in with a wallet, gets a stream with its key once, is on the air, and ends it',
+  'the radio page: a token holder signs in with a wallet, gets a stream with its key once, broadcasts, and ends it',
   async () => {
     const chain = await startAnvil(8453)
     onTestFinished(() => void chain.stop())
@@ -182,7 +182,7 @@ test.skipIf(!hasBrowser() || !hasAnvil)(
 )
 
 test.skipIf(!hasBrowser())(
-  'a video is ordered, followed while it is made, and seen; one that fails says why; without a connection nothing is ordered',
+  'the video page: orders a video and shows its progress and result, or why it failed; without a connection nothing is ordered',
   async () => {
     const provider = startVideoDouble({ status: 'queued' })
     onTestFinished(() => void provider.stop())

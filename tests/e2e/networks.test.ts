@@ -18,7 +18,7 @@ function readAddresses(...before: string[]) {
     .trim()
 }
 
-test('a browser with networks blocked receives no traffic of the machine', () => {
+test('networks: a browser with networks blocked receives no traffic of the machine', () => {
   expect(readAddresses()).toBe('true')
   expect(readAddresses(process.execPath, LAUNCHER)).not.toBe('true')
 })
@@ -53,7 +53,7 @@ function canChangeNetworks(): boolean {
 }
 
 test.skipIf(!canChangeNetworks() || !hasBrowser())(
-  'a page is loaded whatever networks come and go on the machine',
+  'networks: a page loads while networks of the machine come and go',
   async () => {
     using server = Bun.serve({
       port: 0,

@@ -13,7 +13,7 @@ const [SECOND, THIRD] = ['the second horse battery', 'the third horse battery']
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'a new password offers to end the API keys, in the settings and after a link, and ends them only when asked to',
+  'a new password: offers to delete the API keys, in the settings and after a link, and deletes them only on request',
   async () => {
     await using installation = await openInstallation()
     const program = await installation.start()

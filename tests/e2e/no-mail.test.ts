@@ -14,7 +14,7 @@ test.skipIf(!hasBrowser()).each([
   ['development', 'The reset link is written to the server log'],
   ['production', 'stead user reset-password EMAIL --password-stdin'],
 ])(
-  'without mail in %s no page claims that a mail was sent, and the way out is named',
+  'without mail in %s: no page claims that a mail was sent, and each names the alternative',
   async (mode, wayOut) => {
     await using installation = await openInstallation({ environment: { NODE_ENV: mode } })
     const { web } = (await installation.start()).urls

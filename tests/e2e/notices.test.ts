@@ -13,7 +13,7 @@ const PHONE = { width: 360, height: 740 }
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'a channel of notices is tried before it is kept, wishes are saved, and agents are limited and paused',
+  'the notifications page: tests a channel before it is saved, saves preferences, and limits and pauses agents',
   async () => {
     await using receiver = await startReceiver()
     await using mail = await startMailServer()

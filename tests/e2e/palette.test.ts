@@ -11,7 +11,7 @@ const LIMIT_MS = 600_000
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'by keys alone: pages and agents are reached, the theme is chosen, and the focus returns',
+  'the palette: opens pages and agents and sets the theme by keyboard, and returns the focus',
   async () => {
     await using dashboard = await openDashboard()
     const { web, ada, page, complaints } = dashboard
@@ -58,7 +58,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  "the theme is the system's until one is chosen in the account menu, and stays over a reload",
+  'the theme: follows the system until one is selected in the account menu, and stays over a reload',
   async () => {
     await using dashboard = await openDashboard()
     const { page, complaints } = dashboard

@@ -10,7 +10,7 @@ const MINE = '---\nname: say-hello\ndescription: Says hello.\n---\n\n# Say hello
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'an owner finds skills, installs, runs and removes them, brings one, and sees events and splits; on a phone as well',
+  'the skills page: finds, installs, runs, removes and uploads skills, and shows events and splits, also on a phone',
   async () => {
     await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
     const { web } = (await installation.start()).urls

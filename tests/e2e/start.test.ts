@@ -11,7 +11,7 @@ const LIMIT_MS = 600_000
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'a visitor reads what Stead is, sees that no demo is configured, and finds the sign-in page',
+  'the home page: describes Stead, says that no demo is configured, and links to the sign-in page',
   async () => {
     await using installation = await openInstallation({ environment: { OPENROUTER_API_KEY: '' } })
     const { web } = (await installation.start()).urls
@@ -31,7 +31,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'a stranger talks to a real model where one is set up, and sees the plans where they are sold',
+  'the home page: a visitor talks to a real model when one is configured, and sees the plans when they are sold',
   async () => {
     await using provider = await startProvider({ text: 'The tide turns at noon.' })
     const cards = { STRIPE_SECRET_KEY: 'sk_test_0', STRIPE_WEBHOOK_SECRET: 'whsec_0' }
@@ -54,7 +54,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'the first steps tick themselves off: a key that is tried in its place, an agent, a hello; and they can be put away',
+  'the first steps: are checked off with a tested key, an agent and a message, and can be dismissed',
   async () => {
     await using provider = await startProvider({ text: 'Good morning.' })
     await using installation = await openInstallation({

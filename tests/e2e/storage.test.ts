@@ -11,7 +11,7 @@ const LIMIT_MS = 600_000
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'the settings show how much storage is used, and say what comes when it is nearly full',
+  'the settings: show how much storage is used, and what happens when it is nearly full',
   async () => {
     await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
     const program = await installation.start()

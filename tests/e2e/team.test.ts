@@ -22,7 +22,7 @@ beforeAll(buildDashboard, LIMIT_MS)
 const widthOf = (page: Page) => page.evaluate('document.documentElement.scrollWidth')
 
 test.skipIf(!hasBrowser())(
-  'a swarm is made, gets a task, and each of its agents answers; what goes wrong is said, and it is changed and deleted',
+  'the swarm page: creates a swarm, runs a task on each agent, reports errors, and changes and deletes the swarm',
   async () => {
     await using provider = await startProvider({ text: 'A **harbour** is a place for ships.' })
     await using dashboard = await openDashboard({ environment: withProvider(provider) })
@@ -88,7 +88,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'a run is stopped while its agents work, survives a lost connection, and is shown again after sign-in',
+  'the swarm page: stops a run, keeps it over a lost connection, and shows it after a new sign-in',
   async () => {
     await using provider = await startProvider({ fault: 'hang' })
     await using dashboard = await openDashboard({ environment: withProvider(provider) })
@@ -131,7 +131,7 @@ function addMail(dataDir: string, agentId: string): void {
 }
 
 test.skipIf(!hasBrowser())(
-  'the inbox explains mail addresses, shows messages and replies, and reports a slow server',
+  'the inbox: explains mail addresses, shows messages and replies, and reports a slow server',
   async () => {
     await using dashboard = await openDashboard()
     const { installation, web, ada, page, complaints } = dashboard

@@ -20,7 +20,7 @@ async function boxOf(what: Locator) {
 }
 
 test.skipIf(!hasBrowser())(
-  'a slow server is shown as slow, a lost one is retried, a failing one names its request, and the layout stays',
+  'waiting: a slow server is reported as slow, a lost one is retried, an error has its request id, and the layout stays',
   async () => {
     await using dashboard = await openDashboard()
     const { web, page } = dashboard
@@ -65,7 +65,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'ten tabs of a server without HTTP/2 are open at once: those out of sight hold no connection, and catch up when they are looked at',
+  'ten tabs on a server without HTTP/2: load together; hidden ones hold no connection, and update when they are shown',
   async () => {
     await using installation = await openInstallation()
     const { web } = (await installation.start()).urls
@@ -101,7 +101,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'signing in again after the session expired returns to the same page',
+  'sign-in: returns to the same page after the session has expired',
   async () => {
     await using dashboard = await openDashboard()
     const { web, page } = dashboard
@@ -120,7 +120,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'axe-core finds no problem in dialogs, the palette and the account menu; accessible names match visible text',
+  'dialogs, palette and account menu: pass axe-core, and accessible names match visible text',
   async () => {
     await using dashboard = await openDashboard()
     const { web, ada, page, complaints } = dashboard
@@ -154,7 +154,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'an unknown address has one main element, and a page that is slow to load offers to retry',
+  'an unknown path: has one main element; a page that loads slowly offers to retry',
   async () => {
     await using dashboard = await openDashboard()
     const { web, page, complaints } = dashboard

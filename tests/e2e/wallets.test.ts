@@ -12,7 +12,7 @@ const LIMIT_MS = 600_000
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser() || !hasAnvil)(
-  'the wallets page creates a wallet, shows its balance, sets limits, approves a payment and freezes it, also on a phone',
+  'the wallets page: creates a wallet, shows its balance, sets limits, approves a payment and freezes it, also on a phone',
   async () => {
     await using chain = await startTokenChain(8453, USDC)
     await using installation = await openInstallation({

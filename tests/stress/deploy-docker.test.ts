@@ -67,7 +67,7 @@ describe.skipIf(found === null)('agents in containers', () => {
   }, PATIENCE_MS)
 
   test(
-    'POST /api/agents/:id/update: a good image stays, a broken or missing one is rolled back',
+    'POST /api/agents/:id/update: 200 when the image is good, 500 after a rollback when it is broken or missing',
     async () => {
       const id = await createAgent(person)
       const update = (image: string) => person.post(`/api/agents/${id}/update`, { image })
@@ -113,7 +113,7 @@ describe.skipIf(found === null)('agents in containers', () => {
   )
 
   test(
-    'stead agents update --all: a good image reaches everybody; with a broken one the first goes back, and no other is touched',
+    'stead agents update --all: updates all agents to a good image, and rolls back the first one when the image is broken',
     async () => {
       const ids = [await createAgent(person, { name: 'First' }), await createAgent(person, { name: 'Second' })]
       const update = (image: string) =>
@@ -134,7 +134,7 @@ describe.skipIf(found === null)('agents in containers', () => {
   )
 
   test(
-    'POST /api/agents/:id/update: one that was never deployed gets the image that is named, or stays as it is',
+    'POST /api/agents/:id/update: 200 when the agent was never deployed; 400 when the image is missing',
     async () => {
       const { id } = await read(CreatedAgent, person.post('/api/agents', { name: 'Bo' }))
       const missing = await person.post(`/api/agents/${id}/update`, { image: 'stead-test-live:nobody-has-it' })
@@ -157,7 +157,7 @@ describe.skipIf(found === null)('agents in containers', () => {
   )
 
   test(
-    `killed ${ROUNDS} times at each of ${cases.length} steps: nothing is lost, forgotten or there twice`,
+    `no agent is lost, forgotten or duplicated when the platform is killed ${ROUNDS} times at each of ${cases.length} steps`,
     async () => {
       using witness = openWitness(installation.dataDir)
       await witness.expectIdle()

@@ -42,7 +42,7 @@ const KINDS: Kind[] = ['deploy', 'restart', 'update', 'failing update', 'repair'
 const cases = KINDS.flatMap((kind) => (IS_STRESS ? STEPS : EACH_ONCE)[kind].map((step) => ({ kind, step })))
 
 test(
-  `killed ${ROUNDS} times at each of ${cases.length} steps of changes to agents: nothing is lost, forgotten or there twice`,
+  `no agent is lost, forgotten or duplicated when the platform is killed ${ROUNDS} times at each of ${cases.length} steps`,
   async () => {
     using folder = tempFolder()
     const gate = folder.file('gate')
@@ -82,7 +82,7 @@ test(
   ROUNDS * cases.length * 120_000,
 )
 
-test('a deployment longer than the request, requested twice, ends with one running agent', async () => {
+test('one agent runs when a deployment takes longer than its request and is requested twice', async () => {
   using folder = tempFolder()
   const gate = folder.file('gate')
   await using server = await startServer({}, [process.execPath, join(PROGRAMS, 'held-agent.ts'), gate])

@@ -14,7 +14,7 @@ const CROWD = 300
 const HEALTH = 'GET /api/health HTTP/1.1\r\nHost: localhost\r\n'
 
 test.skipIf(process.platform !== 'linux')(
-  'GET /api/health: 200 on an open connection while no file descriptors are free, and on every port when they are free again',
+  'GET /api/health: 200 on an open connection without free file descriptors, and on every port when some are free',
   async () => {
     await using installation = await openInstallation({ command: WITH_FEW })
     const program = await installation.start()

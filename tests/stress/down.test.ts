@@ -47,7 +47,7 @@ async function hearKill(person: Person, id: string, kill: () => Promise<unknown>
 }
 
 test(
-  'the owner of a process that is killed sees at once that it is down, and why, and then that it is back',
+  'the owner sees at once that a killed process agent is down, why, and when it runs again',
   async () => {
     await using server = await startServer()
     const person = await signUp(server.urls.web)
@@ -64,9 +64,9 @@ test(
 
 const engine = await findEngine()
 
-describe.skipIf(engine === null)('in containers', () => {
+describe.skipIf(engine === null)('agents in containers', () => {
   test(
-    'the owner sees at once that one that is killed is down, and then that it is back',
+    'the owner sees at once that a killed agent is down, and when it runs again',
     async () => {
       if (!engine) return
       await using server = await startServer({
@@ -90,9 +90,9 @@ describe.skipIf(engine === null)('in containers', () => {
   )
 })
 
-describe.skipIf(!canStartSwarm())('in a swarm', () => {
+describe.skipIf(!canStartSwarm())('agents in a swarm', () => {
   test(
-    'the owner sees at once that one that is killed is down, and then that it is back',
+    'the owner sees at once that a killed agent is down, and when it runs again',
     async () => {
       await using swarm = await startSwarm(1)
       const { docker, dockerHost } = swarm.manager

@@ -34,7 +34,7 @@ async function outcomeOf({ url, init, isKept }: Asked): Promise<Outcome> {
 }
 
 test(
-  'SIGTERM under load: requests under way are answered, new connections are refused, and the service exits 0 within 10 s',
+  'SIGTERM under load: running requests are answered, new connections are refused, and the service exits with 0 within 10 s',
   async () => {
     await using provider = await startProvider(async () => {
       await Bun.sleep(SLOW_MS)

@@ -24,7 +24,7 @@ if (!canRun)
 
 type Fault = 'stopped' | 'killed' | 'frozen'
 
-describe.skipIf(!canRun)('an engine that goes away', () => {
+describe.skipIf(!canRun)('a container engine that stops', () => {
   let engine: PrivateEngine
   beforeAll(async () => {
     engine = await startEngine()
@@ -32,7 +32,7 @@ describe.skipIf(!canRun)('an engine that goes away', () => {
   afterAll(() => engine?.[Symbol.asyncDispose](), ROUND_MS)
 
   test(
-    `changes no status and comes back with everything, ${ROUNDS} times stopped, killed and frozen`,
+    `changes no status and returns with all agents when ${ROUNDS} times stopped, killed and frozen`,
     async () => {
       await using server = await startServer(toSettings(engine))
       const person = await signUp(server.urls.web)
@@ -50,7 +50,7 @@ describe.skipIf(!canRun)('an engine that goes away', () => {
   )
 
   test(
-    'is no reason not to start, and agents run as soon as it is there',
+    'does not prevent a start, and agents run when the engine starts',
     async () => {
       const heal = await apply(engine, 'stopped')
       await using server = await startServer({ ...toSettings(engine), DEPLOYMENT_MODE: 'cloud' })
@@ -65,8 +65,8 @@ describe.skipIf(!canRun)('an engine that goes away', () => {
   )
 })
 
-describe.skipIf((await findEngine()) === null)('an engine that forgets what it has', () => {
-  test('makes no agent vanish, 10 times asked', async () => {
+describe.skipIf((await findEngine()) === null)('a container engine that loses its containers', () => {
+  test('makes no agent disappear in 10 attempts', async () => {
     const real = await findEngine()
     if (!real) return
     using folder = tempFolder()

@@ -18,7 +18,7 @@ const WRITERS = 64
 /** Below the 25 keys that a user may have. */
 const MAX_KEYS = 20
 
-test(`${KILLS} kills during ${WRITERS} writers: acknowledged writes persist, and agents keep running`, async () => {
+test(`acknowledged writes persist and agents keep running after ${KILLS} kills during ${WRITERS} writers`, async () => {
   await using provider = await startProvider()
   await using installation = await openInstallation({ environment: withProvider(provider) })
   let program = await installation.start()

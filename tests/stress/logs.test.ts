@@ -58,7 +58,7 @@ function numbered(lines: number): string[] {
   return Array.from({ length: lines }, (_, index) => `line ${index + 1}`)
 }
 
-test('a viewer that is cut off again and again gets every line once: agents die, restart, and the platform is killed', async () => {
+test('a log viewer that reconnects repeatedly gets every line once while agents die and restart and the platform is killed', async () => {
   const environment = { AGENT_ISOLATION: 'off', AGENT_PROCESS_COMMAND: COMMAND.map((word) => `"${word}"`).join(' ') }
   await using installation = await openInstallation({ environment })
   let program = await installation.start()
@@ -89,7 +89,7 @@ test('a viewer that is cut off again and again gets every line once: agents die,
   expect(history.lines).toEqual(numbered(total))
 }, 300_000)
 
-test('what an agent writes is stored with its end, without its secrets, and survives a new deployment', async () => {
+test('the output of an agent is stored to its end, without secrets, and kept by a new deployment', async () => {
   await using server = await startServer({}, COMMAND)
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)
@@ -162,7 +162,7 @@ async function measure(person: Person, forMs: number) {
 const engine = await findEngine()
 
 test.skipIf(!engine)(
-  'in containers: every line once, over a crash, a new container and a killed platform',
+  'agents in containers: every line is stored once over a crash, a new container and a killed platform',
   async () => {
     if (!engine) return
     const images = await importLiveImages(engine.docker)

@@ -28,7 +28,7 @@ const PAYER = devAccount(5)
 const State = z.object({ state: z.string(), payments: z.number() })
 
 test.skipIf(!hasAnvil)(
-  `killed ${KILLS} times among calls that strangers pay for with a signature: each is paid once, and each gets its work`,
+  `calls paid by signature are paid and executed once when the platform is killed ${KILLS} times`,
   async () => {
     await using chain = await startTestChain(8453)
     await chain.putCode(USDC, DOLLAR_CODE)

@@ -22,7 +22,7 @@ const Row = z.object({ id: z.string(), kind: z.string(), status: z.string(), rec
 const MadeWallet = z.object({ address: z.string() })
 
 test.skipIf(!hasAnvil)(
-  `killed ${KILLS} times among payments on a chain and through a hostile gateway: none doubled, none without its line in the audit log, none left open`,
+  `payments on a chain and by a hostile gateway are neither doubled, unaudited nor left open when the platform is killed ${KILLS} times`,
   async () => {
     await using chain = await startTokenChain(8453, USDC)
     await using gateway = await startColonyDouble()

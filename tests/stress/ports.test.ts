@@ -17,8 +17,8 @@ const BUSYBOX = Bun.which('busybox')
 const AGENTS = roundsOf('PORT_AGENTS', 8)
 const Rows = z.array(z.object({ status: z.string(), port: z.number().nullable() }))
 
-describe.skipIf(BUSYBOX === null)('ports that others hold', () => {
-  test(`${AGENTS} concurrent agents as processes, ${AGENTS / 2} ports taken: each gets its own port`, async () => {
+describe.skipIf(BUSYBOX === null)('used ports', () => {
+  test(`each of ${AGENTS} concurrent process agents gets its own port when ${AGENTS / 2} ports are used`, async () => {
     using folder = tempFolder()
     await Bun.write(folder.file('healthz'), '{"ok":true,"status":"live"}')
     const script = folder.file('agent.sh')
@@ -30,8 +30,8 @@ describe.skipIf(BUSYBOX === null)('ports that others hold', () => {
 })
 
 const engine = await findEngine()
-describe.skipIf(engine === null)('ports that others hold, in containers', () => {
-  test('4 concurrent agents, 2 ports taken: each gets its own port', async () => {
+describe.skipIf(engine === null)('used ports of containers', () => {
+  test('each of 4 concurrent agents gets its own port when 2 ports are used', async () => {
     if (!engine) return
     const basePort = await findAgentPorts()
     const settings = { AGENT_RUNTIME: 'docker', DOCKER_HOST: engine.dockerHost, AGENT_IMAGE: engine.image }

@@ -80,7 +80,7 @@ test.each([
   ['mail', openMail, '/api/webhooks/email'],
   ['webhook', openWebhook, '/api/webhooks/agents/:id'],
 ] as const)(
-  'an agent on %s answers once through a platform restart and a kill inside an answer',
+  'an agent on %s answers once when the platform restarts and is killed during an answer',
   async (_name, openWay) => {
     const way = await openWay()
     await using _ = { [Symbol.asyncDispose]: way.stop }

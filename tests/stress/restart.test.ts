@@ -20,7 +20,7 @@ async function statusOf(person: Person, id: string): Promise<string> {
 }
 
 test.each(['stop', 'kill'] as const)(
-  'a %s in the middle of a deployment only delays it',
+  'a deployment is only delayed by a %s',
   async (end) => {
     using folder = tempFolder()
     const gate = folder.file('gate')
@@ -45,7 +45,7 @@ test.each(['stop', 'kill'] as const)(
   300_000,
 )
 
-test('a turn under way when the service is asked to stop is answered, with all the calls it still needs', async () => {
+test('a running turn is answered, with all its calls, when the service is asked to stop', async () => {
   await using provider = await startProvider()
   await using installation = await openInstallation({ environment: withProvider(provider) })
   const program = await installation.start()
@@ -69,7 +69,7 @@ test('a turn under way when the service is asked to stop is answered, with all t
   expect(messages.map(({ status }) => status)).toEqual(['sent', 'sent'])
 }, 300_000)
 
-test('after a restart on other ports the agents find the service again', async () => {
+test('agents find the service again when it restarts on other ports', async () => {
   await using provider = await startProvider(answerLikeAModel)
   await using installation = await openInstallation({ environment: withProvider(provider) })
   const program = await installation.start()

@@ -24,7 +24,7 @@ test.each([
   ['a doubled SIGINT', 'SIGINT', FROM_SOURCE],
   ['SIGINT from a terminal to bun start', 'SIGINT', BY_BUN_START],
 ] as const)(
-  '%s: what is under way is answered, and the service exits 0',
+  '%s: running requests are answered, and the service exits with 0',
   async (_what, signal, { command, serve }) => {
     await using provider = await startProvider()
     await using installation = await openInstallation({

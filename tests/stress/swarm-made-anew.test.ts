@@ -14,7 +14,7 @@ const UNREACHABLE =
 
 describe.skipIf(!canStartSwarm())('a swarm', () => {
   test(
-    'that is made anew is noticed without a restart, and its agents run in it again',
+    'that is created anew is detected without a restart, and its agents run in it again',
     async () => {
       await using swarm = await startSwarm(1)
       const node = swarm.manager
@@ -53,7 +53,7 @@ describe.skipIf(!canStartSwarm())('a swarm', () => {
   )
 
   test(
-    'on a loopback address gets no agents, and says why',
+    'on a loopback address gets no agents, and the reason is reported',
     async () => {
       await using machine = await startMachine()
       await initSwarm(machine, '127.0.0.1')

@@ -86,7 +86,7 @@ describe.skipIf(!canStartSwarm())('a swarm of two machines', () => {
   })
 
   test(
-    'files of an agent on this machine are its volume; of one elsewhere it is said that they are there',
+    'files of an agent on this machine are in its volume; for one on another machine its node is reported',
     async () => {
       const here = await deployOn(swarm.manager)
       const files = await runtime.openFiles?.(here.id)
@@ -132,7 +132,7 @@ describe.skipIf(!canStartSwarm())('a swarm of two machines', () => {
   )
 
   test(
-    'a manager that is frozen or has left its swarm makes no false status',
+    'a manager that is frozen or has left its swarm causes no wrong status',
     async () => {
       const spec = await deployOn(swarm.manager)
       const before = await runtime.inspect(spec.id)
@@ -152,7 +152,7 @@ describe.skipIf(!canStartSwarm())('a swarm of two machines', () => {
   )
 
   test(
-    'an agent stays on the machine that has its files, and goes elsewhere when that is lost',
+    'an agent stays on the machine with its files, and moves when that machine is lost',
     async () => {
       const worker = getWorker()
       const spec = await deployOn(worker)

@@ -95,7 +95,7 @@ async function openTestInstallation(
 }
 
 test(
-  `the platform is killed ${KILLS} times in the middle of a turn: none is lost, none is answered twice`,
+  `no turn is lost or answered twice when the platform is killed ${KILLS} times during turns`,
   async () => {
     const killed = new Set<number>()
     await using provider = await startThinkingProvider(killed)
@@ -121,7 +121,7 @@ test(
 )
 
 test(
-  `the agent is killed ${KILLS} times in the middle of a turn: none is lost, none is answered twice`,
+  `no turn is lost or answered twice when the agent is killed ${KILLS} times during turns`,
   async () => {
     const killed = new Set<number>()
     await using provider = await startThinkingProvider(killed)

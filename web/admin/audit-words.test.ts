@@ -17,7 +17,7 @@ test.each([
   [{ actor: 'cli', action: 'account.create', target: 'usr_2' }, 'Command line created bo@example.com'],
   [{ actor: 'usr_9', action: 'agent.stop', target: 'agent-9' }, 'usr_9 (deleted) stopped agent-9'],
   [{ actor: 'usr_1', action: 'moon.landed', target: 'usr_2' }, 'ada@example.com moon.landed bo@example.com'],
-])('describeEntry returns the sentence: %j is %p', (entry, sentence) => {
+])('describeEntry, for %j, returns %p', (entry, sentence) => {
   expect(describeEntry(entry, NAMES)).toBe(sentence)
 })
 

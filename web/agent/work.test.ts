@@ -41,7 +41,7 @@ test('describeStep prefers the live detail', () => {
   expect(describeStep(pulling, { ...event, detail: 'snapshot' })).toBe('saving a snapshot')
 })
 
-test('whyNot returns a reason for unavailable actions', () => {
+test('whyNot returns a reason when an action is unavailable', () => {
   expect(whyNot('running', 'start')).toBe('Already running')
   expect(whyNot('running', 'update')).toBeNull()
   expect(whyNot('provisioning', 'repair')).not.toBeNull()

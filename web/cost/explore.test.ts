@@ -32,7 +32,7 @@ test('toShares sorts by cost and names calls without an agent', () => {
   expect(toShares(rows, 'model').map(({ id }) => id)).toEqual(['small', 'large'])
 })
 
-test('toShares by key gives calls without a key no id and numbers equal names', () => {
+test('toShares by key numbers keys with equal names, and gives calls without a key no id', () => {
   const byKey = [
     ...rows,
     row('2026-11-02', 'direct', 'small', 9, 'k1'),

@@ -26,7 +26,7 @@ test.each([
   [99, '99 ms'],
   [100, '0.1 s'],
   [1234, '1.2 s'],
-])('formatDuration(%p) is %p', (ms, words) => {
+])('formatDuration, for %p, returns %p', (ms, words) => {
   expect(formatDuration(ms)).toBe(words)
 })
 

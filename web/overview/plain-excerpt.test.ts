@@ -6,6 +6,6 @@ test.each([
   ['## Found\n\n- [x] asked\n- *one* of [the coast](https://example.com)', 'Found asked one of the coast'],
   ['```ts\nconst a = 1', 'const a = 1'],
   ['3 * 4 * 5 and snake_case_name and 2**3', '3 * 4 * 5 and snake_case_name and 2**3'],
-])('toPlainExcerpt(%p) is %p', (markdown, plain) => {
+])('toPlainExcerpt, for %p, returns %p', (markdown, plain) => {
   expect(toPlainExcerpt(markdown)).toBe(plain)
 })

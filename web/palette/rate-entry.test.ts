@@ -9,6 +9,6 @@ test.each([
   ['lovel', ['Server health', 'mail', 'disk'], 0],
   ['api wallet', ['API keys', 'tokens'], 0],
   ['', ['API keys'], 1],
-])('rateEntry(%p, %p) is %p', (typed, words, rating) => {
+])('rateEntry, for %p and %p, returns %p', (typed, words, rating) => {
   expect(rateEntry('page /x', typed, words)).toBe(rating)
 })

@@ -16,14 +16,14 @@ test.each<[string, Sentence, string]>([
 })
 
 test.each(['0 9 1 * 1', '0 9 * 2 *', '0,30 9 * * *', '60 9 * * *', '0 0 9 * * *', 'tomorrow', '0 9 32 * *'])(
-  '%s is no sentence',
+  'fromCron, for %s, returns null',
   (cron) => {
     expect(fromCron(cron)).toBeNull()
     expect(describeSchedule(cron)).toBe(cron)
   },
 )
 
-test('listNextRuns follows the time zone across a change and rejects bad schedules', () => {
+test('listNextRuns follows the time zone across a clock change, and throws when a schedule is invalid', () => {
   const from = new Date('2026-03-28T12:00:00Z')
   const runs = listNextRuns('0 9 * * *', 'Europe/Berlin', 2, from).map((run) => run.toISOString())
   expect(runs).toEqual(['2026-03-29T07:00:00.000Z', '2026-03-30T07:00:00.000Z'])

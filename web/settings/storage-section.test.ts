@@ -10,6 +10,6 @@ test.each([
   [100 * 1024 ** 2, '100 MB'],
   [1024 ** 3, '1 GB'],
   [100 * 1024 ** 3, '100 GB'],
-])('formatBytes(%d) is %s', (bytes, text) => {
+])('formatBytes, for %d, returns %s', (bytes, text) => {
   expect(formatBytes(bytes)).toBe(text)
 })

@@ -81,7 +81,7 @@ test('MCP command server: ends with the next turn when it is disabled or removed
   }
 })
 
-test('GET /api/agents/:id/mcp-servers/:serverId/tools, POST …/try: 200 from the agent, or the reason when the server cannot start', async () => {
+test('GET /api/agents/:id/mcp-servers/:serverId/tools and POST /api/agents/:id/mcp-servers/:serverId/try: 200 from the agent, or the reason when the server cannot start', async () => {
   await using agent = await openAgent()
   const { tools } = await read(Tools, agent.asOwner(`${agent.one}/tools`))
   expect(tools.map(({ name }) => name)).toEqual(['echo', 'count', 'secret', 'pid', 'hang', 'die'])

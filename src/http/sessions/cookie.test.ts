@@ -26,7 +26,7 @@ function openTestApp(isHttps: boolean) {
   return { request, signIn, ask, tokenOf }
 }
 
-test('over https the session comes with a companion that no other host can plant, and is nothing without it', async () => {
+test('a session over https has a companion cookie that other hosts cannot set, and is invalid without it', async () => {
   const { request, signIn, tokenOf } = openTestApp(true)
   const response = await request('/sign-in?token=ada', { method: 'POST' })
   const lines = response.headers.getSetCookie().map((line) => line.split('; '))
@@ -41,7 +41,7 @@ test('over https the session comes with a companion that no other host can plant
   expect(await tokenOf(companion)).toBeNull()
 })
 
-test('a companion is good for its own session only, and for one of them', async () => {
+test('a companion cookie is valid for one session only', async () => {
   const { signIn, tokenOf } = openTestApp(true)
   const [ada = '', adas = ''] = (await signIn('ada')).split('; ')
   const [eve = '', eves = ''] = (await signIn('eve')).split('; ')
@@ -52,7 +52,7 @@ test('a companion is good for its own session only, and for one of them', async 
 })
 
 test.each([true, false])(
-  'two sessions in one request are none, and the planted one is forgotten (https: %p)',
+  'two sessions in one request are invalid, and the planted cookie is cleared (https: %p)',
   async (isHttps) => {
     const { signIn, ask } = openTestApp(isHttps)
     const own = await signIn('ada')
@@ -72,7 +72,7 @@ test.each([true, false])(
   },
 )
 
-test('names without a domain above them and addresses have only folders to forget', async () => {
+test('cookies of host names without a parent domain and of addresses are cleared by path only', async () => {
   const { ask } = openTestApp(false)
   for (const host of ['localhost:3000', '127.0.0.1:3000', '[::1]:3000']) {
     const response = await ask('service-session=a; service-session=b', host)
@@ -82,14 +82,14 @@ test('names without a domain above them and addresses have only folders to forge
   }
 })
 
-test('signing in replaces a session cookie that was planted before', async () => {
+test('a sign-in replaces a session cookie that was planted before', async () => {
   const { request } = openTestApp(true)
   const headers = { cookie: 'service-session=eve', host: 'app.stead.example' }
   const response = await request('/sign-in?token=ada', { method: 'POST', headers })
   expect(response.headers.getSetCookie()).toContain('service-session=; Max-Age=0; Path=/; Domain=stead.example')
 })
 
-test('signing out takes both', async () => {
+test('a sign-out clears both cookies', async () => {
   const lines = (await openTestApp(true).request('/sign-out', { method: 'POST' })).headers.getSetCookie()
   expect(lines.map((line) => line.split('; ').slice(0, 2))).toEqual([
     ['service-session=', 'Max-Age=0'],
@@ -97,7 +97,7 @@ test('signing out takes both', async () => {
   ])
 })
 
-test('names that only look like ours are others', async () => {
+test('cookies with similar names are ignored', async () => {
   const { ask } = openTestApp(false)
   const strange = 'x-service-session=1; service-session-2=2; Service-Session=3; a=service-session=4'
   expect(await (await ask(`service-session=ada; ${strange}`)).json()).toEqual({ token: 'ada', all: ['ada'] })

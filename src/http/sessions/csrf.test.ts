@@ -36,7 +36,7 @@ describe('an unsafe request with the session cookie', () => {
   })
 })
 
-test('reading is never refused, and neither is a request that carries no session', async () => {
+test('safe methods and requests without a session are never refused', async () => {
   const { request } = protectedApp()
   const headers = { 'sec-fetch-site': 'cross-site', origin: FOREIGN }
   expect((await request('/', { headers: { ...headers, cookie: COOKIE } })).status).toBe(200)
@@ -45,7 +45,7 @@ test('reading is never refused, and neither is a request that carries no session
   expect((await request('/', { method: 'POST', headers: { ...headers, cookie: 'other=1' } })).status).toBe(200)
 })
 
-test('a route that signs in is refused from another site without a session as well', async () => {
+test('403 for a sign-in route from another site, also without a session', async () => {
   const { csrf, request } = protectedApp()
   const cross = { 'sec-fetch-site': 'cross-site', origin: FOREIGN }
   const post = async (headers: Record<string, string>) => (await request(SIGN_IN, { method: 'POST', headers })).status
@@ -57,8 +57,8 @@ test('a route that signs in is refused from another site without a session as we
   expect((await request(SIGN_IN, { headers: cross })).status).toBe(200)
 })
 
-describe('a token', () => {
-  test('of the session lets a request from another site in, for a day', async () => {
+describe('a CSRF token', () => {
+  test('of the session permits requests from another site for a day', async () => {
     const { csrf, clock, send } = protectedApp()
     const { header } = csrf.issue(SESSION)
     expect(await send(header)).toBe(200)
@@ -68,7 +68,7 @@ describe('a token', () => {
     expect(await send(header)).toBe(403)
   })
 
-  test('has the documented form', () => {
+  test('has the documented format', () => {
     const { csrf } = protectedApp()
     const { token, signed, header } = csrf.issue(SESSION)
     expect(token).toMatch(/^[0-9a-f]{64}\.[0-9a-f]+$/)
@@ -92,12 +92,12 @@ describe('a token', () => {
       ({ token, signed }) => `${token}:${signed.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))}`,
     ],
     ['is not ours at all', () => 'ÿ:ÿ'],
-  ])('that %s is refused', async (_name, change) => {
+  ])('is refused when it %s', async (_name, change) => {
     const { csrf, send } = protectedApp()
     expect(await send(change(csrf.issue(SESSION)))).toBe(403)
   })
 
-  test('of another session, or of another server, is refused', async () => {
+  test('is refused when it is of another session or another server', async () => {
     const { csrf, send } = protectedApp()
     expect(await send(csrf.issue('session-token-of-bo').header)).toBe(403)
     expect(await send(protectedApp(Buffer.alloc(32, 2)).csrf.issue(SESSION).header)).toBe(403)

@@ -69,7 +69,7 @@ test.each<[method: string, path: string, key: string, missing: string | null | u
   ['HEAD', '/token', 'Bearer sk_reading', 'agents'],
   ['GET', '/models', LIMITED_KEY, undefined],
   ['GET', '/anybody', LIMITED_KEY, 'read'],
-])('%s %s with %s: 403 naming the scope %p unless it is there', async (method, path, authorization, missing) => {
+])('%s %s with %s: 403 with the scope %p when it is missing', async (method, path, authorization, missing) => {
   const response = await request(path, { method, headers: { authorization } })
   expect(response.status).toBe(missing === undefined ? 200 : 403)
   if (missing !== undefined && method !== 'HEAD') {
@@ -77,7 +77,7 @@ test.each<[method: string, path: string, key: string, missing: string | null | u
   }
 })
 
-test('the guards carry the names that tests/endpoints.txt shows', () => {
+test('the guards have the names that tests/endpoints.txt lists', () => {
   expect([descriptionOf(guards.signedIn).guard, descriptionOf(guards.withSession).guard]).toEqual([
     'signed-in',
     'session',

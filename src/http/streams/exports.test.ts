@@ -26,7 +26,7 @@ function* count(pieces: number): Generator<string, void> {
   for (let piece = 0; piece < pieces; piece++) yield `${piece}\n`
 }
 
-test('an export is an attachment with its chunks in order; a client that does not read is dropped', async () => {
+test('an export is an attachment with its chunks in order, and ends when the client does not read', async () => {
   const { get, kept } = exporting(() => count(3))
   const response = await get()
   expect(response.headers.get('content-disposition')).toBe('attachment; filename="all.txt"')
@@ -35,7 +35,7 @@ test('an export is an attachment with its chunks in order; a client that does no
   expect(kept).toEqual([30])
 })
 
-test('429 for a second export of the account, not for another’s, until the first is read to its end', async () => {
+test('429 for a second export of one account until the first is read to its end', async () => {
   const { get } = exporting(() => count(3))
   const first = await get()
   const second = await get()
@@ -50,8 +50,8 @@ test('429 for a second export of the account, not for another’s, until the fir
   expect((await get()).status).toBe(200)
 })
 
-describe('another one may begin after', () => {
-  test('a HEAD request does not read the body', async () => {
+describe('another export may start after', () => {
+  test('a HEAD request, which does not read the body', async () => {
     const { get } = exporting(() => count(3))
     for (let attempt = 0; attempt < 3; attempt++) {
       const response = await get('', { method: 'HEAD' })
@@ -60,7 +60,7 @@ describe('another one may begin after', () => {
     }
   })
 
-  test('a client that leaves in the middle, and no piece is made for it any more', async () => {
+  test('a client disconnects, and no further chunk is created for it', async () => {
     let made = 0
     const { listen, isFree } = exporting(function* () {
       for (; ; made++) yield MEGABYTE
@@ -76,7 +76,7 @@ describe('another one may begin after', () => {
     expect(made).toBe(madeByThen)
   })
 
-  test('a chunk that fails, which is logged', async () => {
+  test('a chunk fails, which is logged', async () => {
     // biome-ignore lint/correctness/useYield: it fails before there is anything to send
     const { get, isFree, lines } = exporting(function* () {
       throw new Error('the disk is gone')
@@ -87,7 +87,7 @@ describe('another one may begin after', () => {
     expect(JSON.stringify(lines)).toContain('the disk is gone')
   })
 
-  test('one that could not be opened', async () => {
+  test('an export could not be opened', async () => {
     let isOpened = false
     const { get } = exporting(() => {
       if (isOpened) return count(1)
@@ -99,7 +99,7 @@ describe('another one may begin after', () => {
   })
 })
 
-test('for a client that takes nothing only a few pieces are made', async () => {
+test('a client that does not read gets only a few chunks created', async () => {
   let made = 0
   const { listen } = exporting(function* () {
     for (; ; made++) yield MEGABYTE

@@ -8,7 +8,7 @@ afterEach(() => {
   jest.useRealTimers()
 })
 
-test('events arrive in order, as JSON, and the stream ends when its work does', async () => {
+test('events arrive in order, as JSON, and the stream ends with its work', async () => {
   const { request } = streaming(async (stream) => {
     await stream.send('status', { step: 'queued', text: 'two\nlines' })
     await stream.write('[DONE]')
@@ -22,7 +22,7 @@ test('events arrive in order, as JSON, and the stream ends when its work does', 
   )
 })
 
-test('the connection is kept open past the server’s idle timeout', async () => {
+test('the connection stays open longer than the server’s idle timeout', async () => {
   const kept: Request[] = []
   const { request } = streaming(async () => undefined)
   const response = await request('/', {}, { keepOpen: (each) => void kept.push(each) })
@@ -30,7 +30,7 @@ test('the connection is kept open past the server’s idle timeout', async () =>
   expect(kept.map(({ url }) => new URL(url).pathname)).toEqual(['/'])
 })
 
-test('silence is filled with a comment before ten seconds have passed, and again', async () => {
+test('a comment is sent at least every ten seconds when there are no events', async () => {
   jest.useFakeTimers()
   const finish = Promise.withResolvers<void>()
   const { request } = streaming(() => finish.promise)
@@ -43,8 +43,8 @@ test('silence is filled with a comment before ten seconds have passed, and again
   finish.resolve()
 })
 
-describe('when the client goes', () => {
-  test('`signal` aborts, over a real socket, and nothing is logged as a failure', async () => {
+describe('when the client disconnects', () => {
+  test('`signal` aborts, over a real socket, and no failure is logged', async () => {
     const aborted = Promise.withResolvers<string>()
     const { listen, lines } = streaming(async (stream) => {
       await stream.send('hello', {})
@@ -69,7 +69,7 @@ describe('when the client goes', () => {
   })
 })
 
-test('work that fails is logged, and the client learns only that it did', async () => {
+test('a failure of the work is logged, and the client gets only a general error', async () => {
   const { request, lines } = streaming(async (stream) => {
     await stream.send('hello', {})
     throw new Error('SQLITE_BUSY in /srv/stead')
@@ -108,7 +108,7 @@ describe('live streams', () => {
   const untilAborted = ({ signal }: EventStream) =>
     new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
 
-  test('events have ids when they are given', async () => {
+  test('send ids of events when they are given', async () => {
     const { request } = live(async ({ send }) => {
       await send('line', { a: 1 })
       await send('line', { a: 2 }, 7)
@@ -118,7 +118,7 @@ describe('live streams', () => {
     )
   })
 
-  test('streams end when the server stops, also those opened during the stop', async () => {
+  test('end when the server stops, also those opened during the stop', async () => {
     const { request } = live(untilAborted)
     const stopping = new AbortController()
     const response = await request('/', {}, { stopping: stopping.signal })
@@ -126,7 +126,7 @@ describe('live streams', () => {
     expect(await response.text()).toBe('')
   })
 
-  test('they end after an hour', async () => {
+  test('end after an hour', async () => {
     jest.useFakeTimers()
     const { request } = live(untilAborted)
     const text = (await request('/')).text()
@@ -134,7 +134,7 @@ describe('live streams', () => {
     expect(await text).toEndWith(': keep-alive\n\n')
   })
 
-  test('a user has ten at once and an operator two hundred; a stream that ends frees its slot, however it ended', async () => {
+  test('are limited to ten per user and two hundred per operator, and every end frees a slot', async () => {
     for (const [principal, limit] of [
       [ADA, 10],
       [{ kind: 'operator' }, 200],
@@ -153,7 +153,7 @@ describe('live streams', () => {
     for (let count = 0; count < 30; count += 1) expect(await (await failing.request('/')).text()).toContain('error')
   })
 
-  test('a client that takes nothing is dropped, and little is written for it', async () => {
+  test('end when the client does not read, and only little is written for it', async () => {
     let sent = 0
     const dropped = Promise.withResolvers<void>()
     const { handle } = live(async ({ send, signal }) => {

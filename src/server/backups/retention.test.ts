@@ -17,7 +17,7 @@ function listKept(count: number, keep: { days: number; weeks: number; months: nu
   return all.filter((backup) => !gone.has(backup)).map(({ createdAt }) => createdAt.slice(0, 13))
 }
 
-test('the newest of each of the last days, weeks and months stays, and nothing else', () => {
+test('listOutdated keeps the newest backup of each of the last days, weeks and months', () => {
   expect(listKept(400, { days: 3, weeks: 3, months: 3 })).toEqual([
     ...['2026-11-22T15', '2026-11-21T15', '2026-11-20T15', '2026-11-15T15', '2026-11-08T15'],
     ...['2026-10-31T15', '2026-09-30T15'],
@@ -25,7 +25,7 @@ test('the newest of each of the last days, weeks and months stays, and nothing e
   expect(listKept(400, { days: 7, weeks: 4, months: 6 })).toHaveLength(7 + 3 + 5)
 })
 
-test('the newest stays whatever is kept; days without a backup do not count; kept twice is the same', () => {
+test('listOutdated always keeps the newest backup, ignores days without one, and counts one that is kept twice once', () => {
   expect(listKept(1, { days: 0, weeks: 0, months: 1 })).toEqual(['2026-11-22T15'])
   const old = [{ createdAt: '2020-01-01T00:00:00.000Z' }, { createdAt: '2021-01-01T00:00:00.000Z' }]
   expect(listOutdated(old, { days: 2, weeks: 0, months: 0 })).toEqual([])

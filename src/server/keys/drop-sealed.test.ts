@@ -27,7 +27,7 @@ function depsOf({ platform, clock }: Sealed, keepsKeys: boolean) {
 test.each([
   ['is missing', null],
   ['is another', createSealer('a key that was never used here')],
-])('dropFrom leaves only values that the new key opens, when the key %s', async (_what, from) => {
+])('dropFrom keeps only values that the new key decrypts, when the key %s', async (_what, from) => {
   await using it = await openSealed()
   const { db } = it.platform
   const to = createSealer(OTHER)
@@ -71,7 +71,7 @@ test.each([
   expect(line?.detail).toEqual(dropped)
 })
 
-test('dropFrom drops only the damaged value and keeps the others, when the key is the right one', async () => {
+test('dropFrom removes only the damaged value when the key is the right one', async () => {
   await using it = await openSealed()
   const { db, sealer } = it.platform
   await write(db, (tx) => tx.update(gitCredentials).set({ sealedPassword: 'v1.damaged' }).run())

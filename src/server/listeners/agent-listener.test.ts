@@ -97,7 +97,7 @@ test('createAgentListener opens no port for an address the listeners already ser
   expect(await wide.findAddress()).toBe(`http://${ELSEWHERE}:${wide.listeners.ports.backend}`)
 })
 
-test('createAgentListener reports an address of another machine and retries at the next call', async () => {
+test('createAgentListener reports an address when it is of another machine, and retries at the next call', async () => {
   await using installation = openTestInstallation('127.0.0.1', '192.0.2.1')
   for (let attempt = 0; attempt < 2; attempt++)
     await expect(installation.findAddress()).rejects.toMatchObject({ kind: 'internal' })

@@ -46,7 +46,7 @@ test('listen rejects a body of 1 MB plus one byte, with content-length or chunke
   expect(chunked.headers.get('connection')).toBe('close')
 })
 
-test('while the service starts it lives, and serves nothing', async () => {
+test('GET /readyz: 503 with Retry-After while the service starts; GET /healthz: 200', async () => {
   const settings = { host: '127.0.0.1', ports: { web: 0, backend: 0, summarizer: 0 }, trustedProxies: [] }
   const listeners = listen(() => null, { ...settings, judgeHost: () => 'served', noteMisdirected: () => undefined })
   try {
@@ -76,7 +76,7 @@ test('GET /api/health, GET /health: 200 when a browser sends every cookie that i
   }
 })
 
-test('listeners.stop answers a request under way with connection: close and refuses new connections', async () => {
+test('listeners.stop finishes a running request with connection: close and refuses new connections', async () => {
   const { platform, app, config } = testPlatform()
   const installation = { app, agentProxy: createAgentProxy(platform), router: null }
   const settings = { host: '127.0.0.1', ports: { web: 0, backend: 0, summarizer: 0 }, trustedProxies: [] }

@@ -12,7 +12,7 @@ const PHONE = { width: 360, height: 740 }
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'the page of backups: one is made, verified, tried, saved, and a deleted agent comes back from it; on a phone nothing is cut off',
+  'the backups page: creates, verifies, tests and configures backups, and restores a deleted agent; nothing is cut off on a phone',
   async () => {
     await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
     const { web } = (await installation.start()).urls

@@ -12,7 +12,7 @@ const ROOT = 'root@example.com'
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser() || POSTGRES_PROGRAMS === null)(
-  'the cluster page shows the nodes, and marks one that is lost',
+  'the cluster page: shows the nodes, and marks a lost one',
   async () => {
     await using postgres = await openPostgres()
     const logUrl = await postgres.createDatabase()
@@ -39,7 +39,7 @@ test.skipIf(!hasBrowser() || POSTGRES_PROGRAMS === null)(
 )
 
 test.skipIf(!hasBrowser())(
-  'the cluster page of a single node says so and links to the set-up',
+  'the cluster page: says that there is a single node and links to the set-up',
   async () => {
     await using installation = await openInstallation()
     const { web } = (await installation.start()).urls

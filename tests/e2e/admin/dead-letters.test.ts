@@ -26,7 +26,7 @@ function addDeadLetters(dataDir: string, agentId: string, count: number): void {
 }
 
 test.skipIf(!hasBrowser())(
-  'the page of dead letters: an administrator sees why each is one and sends it again; on a phone nothing is cut off',
+  'the dead letters page: shows the reason and sends a message again; nothing is cut off on a phone',
   async () => {
     await using installation = await openInstallation()
     const { web } = (await installation.start()).urls

@@ -34,7 +34,7 @@ function addDeadJobs(dataDir: string): void {
 const widthOf = (page: Page) => page.evaluate('document.documentElement.scrollWidth')
 
 test.skipIf(!hasBrowser())(
-  'an administrator stops any agent, sees it in the audit log, and sees an error when the server fails',
+  'the agents page of administrators: stops any agent, which the audit log shows, and shows an error when the server fails',
   async () => {
     await using provider = await startProvider()
     await using installation = await openInstallation({ environment: withProvider(provider) })
@@ -91,7 +91,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'jobs that were given up are seen with why and tried again; a lost connection is said and waited for',
+  'the jobs page: shows why jobs failed and retries them, and reports a lost connection',
   async () => {
     await using installation = await openInstallation()
     const { web } = (await installation.start()).urls
@@ -122,7 +122,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'the health page tests mail, settings show their source without secrets, and a frozen server is shown as slow',
+  'the health page: tests mail, shows the source of settings without secrets, and marks a frozen server as slow',
   async () => {
     await using mail = await startMailServer()
     await using installation = await openInstallation({
@@ -171,7 +171,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'an invitation link creates one account and can be revoked; signing in again returns to the page',
+  'an invitation link: creates one account and can be revoked; signing in again returns to the page',
   async () => {
     await using installation = await openInstallation({ environment: { SIGN_UP: 'invite' } })
     const first = await installation.start({ SIGN_UP: 'open' })

@@ -12,7 +12,7 @@ const PHONE = { width: 360, height: 740 }
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'the page of services: the owner gives the key of a provider and a mail server, both are tried, and outlast a restart',
+  'the services page: tests and saves a provider key and a mail server, which are kept over a restart',
   async () => {
     await using provider = await startProvider()
     await using mail = await startMailServer()

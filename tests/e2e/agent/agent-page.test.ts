@@ -16,7 +16,7 @@ const ANSWERED = 'turn answered'
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'an owner sees how an agent is, reads its log live, stops, starts and resets it, and keeps its secrets',
+  'the agent page: shows the state, streams the log, stops, starts and resets the agent, and hides secrets',
   async () => {
     await using provider = await startProvider(answerLikeAModel)
     await using installation = await openInstallation({ environment: withProvider(provider) })

@@ -58,7 +58,7 @@ function answerInTwoParts(provider: ProviderDouble): () => void {
 }
 
 test.skipIf(!hasBrowser())(
-  'a streaming answer continues in every tab and after a reload; a stopped answer can be retried after a reload',
+  'chat: a streaming answer continues in every tab and after a reload; a stopped one can be retried after a reload',
   async () => {
     const chat = await openChat()
     const { page, url } = chat
@@ -96,7 +96,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'a message is edited, copied and retried by keyboard, and a silent agent is reported and retried',
+  'chat: a message is edited, copied and retried by keyboard; an agent that does not respond is reported and retried',
   async () => {
     const chat = await openChat({ text: 'A tower with a light.' })
     const { page } = chat
@@ -156,7 +156,7 @@ const answer: number = 42
 \`\`\``
 
 test.skipIf(!hasBrowser())(
-  'an answer is shown as the Markdown that it is, and nothing of it runs',
+  'chat: an answer is rendered as Markdown, and none of its code runs',
   async () => {
     const chat = await openChat({ text: ANSWER })
     const { page, complaints } = chat
@@ -189,7 +189,7 @@ function longAnswer(): string[] {
 }
 
 test.skipIf(!hasBrowser())(
-  'drawing an answer of 50 kB while it comes never holds the page up',
+  'chat: a streaming answer of 50 kB never blocks the page',
   async () => {
     const pieces = longAnswer()
     // As fast as the page can take it, in some hundred bursts.
@@ -215,7 +215,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'a search result opens the message, however old it is',
+  'chat: a search result opens its message, however old it is',
   async () => {
     const chat = await openChat({ text: 'The treasure lies under the oak.' })
     const { page, url } = chat

@@ -36,7 +36,7 @@ async function startTeller() {
 }
 
 test.skipIf(!hasBrowser())(
-  'a conversation outlives the page: left and come back to, in two tabs, stopped, offline, with its draft',
+  'chat: a conversation is kept when the page is left, in two tabs, stopped and offline, with its draft',
   async () => {
     await using teller = await startTeller()
     await using installation = await openInstallation({ environment: withProvider(teller.provider) })

@@ -29,7 +29,7 @@ const SERVER = [
 ].join('; ')
 
 test.skipIf(!hasBrowser() || !engine)(
-  'an owner adds an MCP server by its command, tries a tool of it, and removes it, for which the agent starts anew',
+  'the agent page: adds an MCP server by command, calls its tool and removes it, which restarts the agent',
   async () => {
     if (!engine) return
     await using provider = await startProvider(answerLikeAModel)
@@ -74,7 +74,7 @@ test.skipIf(!hasBrowser() || !engine)(
 )
 
 test.skipIf(!hasBrowser())(
-  'an owner has an agent never sleep, which wakes it, and lets it sleep again',
+  'the agent page: disables sleeping, which wakes the agent, and enables it again',
   async () => {
     await using provider = await startProvider(answerLikeAModel)
     await using installation = await openInstallation({

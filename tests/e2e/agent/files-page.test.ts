@@ -18,7 +18,7 @@ type World = { page: Page; ada: Person; agentId: string }
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  "an owner edits an agent's files, resolves a conflict, undoes a deletion, commits, and loses nothing on disconnect",
+  'the files page: edits files, resolves a conflict, restores a deleted file, commits, and loses nothing when disconnected',
   async () => {
     await using provider = await startProvider()
     await using dashboard = await openDashboard({ environment: withProvider(provider) })

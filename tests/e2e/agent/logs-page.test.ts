@@ -16,7 +16,7 @@ const STORED = 51_000
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'of 51,000 lines an owner finds one, links to it, draws a time and saves the log; what fails says so and comes back',
+  'the log page: finds one of 51,000 lines, links to it, selects a period and saves the log; recovers from errors',
   async () => {
     await using provider = await startProvider()
     await using dashboard = await openDashboard({ environment: withProvider(provider) })

@@ -13,7 +13,7 @@ const PHONE = { width: 360, height: 740 }
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'an owner connects an MCP server with OAuth, accepts a changed tool, disconnects it, and tests the agent',
+  'the agent page: connects an MCP server with OAuth, accepts a changed tool, disconnects it, and tests the agent',
   async () => {
     await using provider = await startProvider()
     await using mcp = await startProtectedMcp('http://unused.example/')

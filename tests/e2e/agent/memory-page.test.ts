@@ -17,7 +17,7 @@ const LIMIT_MS = 600_000
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'facts and past conversations are found together, a workspace of OpenClaw is seen before it is imported, what fails comes back',
+  'the memory page: searches facts and conversations, previews an OpenClaw workspace before the import, and recovers from errors',
   async () => {
     await using provider = await startProvider({ text: 'The lighthouse was built in 1904.' })
     await using dashboard = await openDashboard({ environment: withProvider(provider) })

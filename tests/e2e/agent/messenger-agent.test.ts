@@ -19,7 +19,7 @@ const PHONE = { width: 360, height: 740 }
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'from scripts/run with a key of a provider and a token of Telegram: it answers there, reads a page, reminds, asks before it deletes, and the dashboard shows all of it',
+  'scripts/run with a provider key and a Telegram token: the agent answers, reads a page, reminds, and asks before it deletes; the dashboard shows it',
   async () => {
     const telegram = startTelegramDouble()
     const bot = telegram.addBot(TOKEN)

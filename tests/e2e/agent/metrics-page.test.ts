@@ -15,7 +15,7 @@ const LIMIT_MS = 600_000
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  "an agent's figures agree with each other over every time, its restart is marked and listed, and it goes when its name was typed",
+  'the metrics page: figures agree for every period, a restart is marked and listed, and the agent is deleted when its name is typed',
   async () => {
     await using provider = await startProvider()
     await using dashboard = await openDashboard({ environment: withProvider(provider) })

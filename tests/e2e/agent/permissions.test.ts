@@ -11,7 +11,7 @@ const PHONE = { width: 360, height: 740 }
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'an owner sees what an agent may do, limits its messages, and allows commands without isolation',
+  'the permissions page: shows permissions, limits messages, and allows commands without isolation',
   async () => {
     await using provider = await startProvider()
     const environment = { ...withProvider(provider), AGENT_ISOLATION: 'off' }

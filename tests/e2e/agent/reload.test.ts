@@ -11,7 +11,7 @@ const LIMIT_MS = 600_000
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'the log page keeps its search in the address and over a reload, and shows the time of a line in UTC on hover',
+  'the log page: keeps its search in the URL and over a reload, and shows the UTC time of a line on hover',
   async () => {
     await using dashboard = await openDashboard()
     const { web, ada, page, complaints } = dashboard
@@ -35,7 +35,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'the page of an agent that could not be started shows the reason, also after a reload; its menu in the list asks for its name before deleting it',
+  'the agent page: shows why the agent could not start, also after a reload; the list asks for its name before deleting it',
   async () => {
     await using dashboard = await openDashboard()
     const { installation, web, ada, page } = dashboard

@@ -15,7 +15,7 @@ const LIMIT_MS = 600_000
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'a task is created as a sentence or cron, runs on demand with streamed output, shows failures, and is deleted',
+  'the schedule page: creates a task as a sentence or cron, runs it with streamed output, shows failures, and deletes it',
   async () => {
     const rest = Promise.withResolvers<void>()
     const beforeEvent = (index: number) => (index === 0 ? Promise.resolve() : rest.promise)

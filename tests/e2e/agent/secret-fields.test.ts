@@ -9,7 +9,7 @@ const LIMIT_MS = 600_000
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'the settings of an agent align secret fields with the other fields, and buttons with their left edge',
+  'the settings of an agent: secret fields align with other fields, and buttons with their left edge',
   async () => {
     await using dashboard = await openDashboard()
     const { web, ada, page } = dashboard

@@ -17,7 +17,7 @@ const MODEL = 'openai/gpt-4o-mini'
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'a key’s own page shows its use beside its limits and how it is called; cost is divided by key; what fails comes back',
+  'the page of a key: shows usage and limits and how to call it; cost is divided by key; recovers from errors',
   async () => {
     await using provider = await startProvider()
     await using installation = await openInstallation({ environment: withProvider(provider) })

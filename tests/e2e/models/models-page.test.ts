@@ -13,7 +13,7 @@ const MINI = 'openai/gpt-4o-mini'
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'models are searched and sorted in the address, two are tried side by side with what each took, and what fails says so',
+  'the models page: keeps search and sorting in the URL, compares two models with time and cost, and shows errors',
   async () => {
     await using provider = await startProvider(({ body }) => ({ text: `I am ${body.model}.` }))
     await using dashboard = await openDashboard({ environment: withProvider(provider) })

@@ -8,7 +8,7 @@ import { startServer } from '../../harness/server.ts'
 
 const Agent = z.object({ agent: z.object({ websocketUrl: z.string() }) })
 
-test('a real agent at its own host: probes without authentication, chat only with its token', async () => {
+test('a real agent at its own host: health checks without authentication, chat only with its token', async () => {
   await using server = await startServer({ AI_ECHO: 'true' })
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)

@@ -11,7 +11,7 @@ const HEALTH = { web: '/api/health', backend: '/health', summarizer: '/health' }
 const ask = (url: string, path: string, ...hosts: string[]) =>
   askRaw(url, [`GET ${path} HTTP/1.1`, ...hosts.map((host) => `Host: ${host}`)])
 
-test('each port serves the hosts of the settings and addresses, and answers 421 to any other', async () => {
+test('each port: serves the hosts of the settings and addresses, and returns 421 for any other', async () => {
   await using server = await startServer(SETTINGS)
   for (const api of ['web', 'backend', 'summarizer'] as const) {
     const statusOf = async (host: string) => (await ask(server.urls[api], HEALTH[api], host)).status
@@ -35,7 +35,7 @@ test('each port serves the hosts of the settings and addresses, and answers 421 
   }
 })
 
-test('two Host headers are 400 on each port; a missing one is 400 except in HTTP/1.0', async () => {
+test('each port: 400 when there are two Host headers, or none except in HTTP/1.0', async () => {
   await using server = await startServer(SETTINGS)
   for (const api of ['web', 'backend', 'summarizer'] as const) {
     const url = server.urls[api]
@@ -50,7 +50,7 @@ test('two Host headers are 400 on each port; a missing one is 400 except in HTTP
   }
 })
 
-test('an absolute request target does not bypass the Host check', async () => {
+test('an absolute request target does not bypass the check of the host', async () => {
   await using server = await startServer(SETTINGS)
   const { web } = server.urls
   const target = 'http://localhost/api/health'
@@ -60,7 +60,7 @@ test('an absolute request target does not bypass the Host check', async () => {
   expect((await askRaw(web, ['CONNECT evil.example:443 HTTP/1.1', 'Host: evil.example'])).status).toBe(421)
 })
 
-test('a host name that is not served is logged once, and its WebSockets are refused', async () => {
+test('a host that is not served is logged once, and its WebSockets are refused', async () => {
   await using server = await startServer(SETTINGS)
   for (const path of ['/', '/api/health', '/api/agents']) await ask(server.urls.web, path, 'stead.lan')
   const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13']
@@ -69,7 +69,7 @@ test('a host name that is not served is logged once, and its WebSockets are refu
   expect(lines.map((line) => JSON.parse(line))).toEqual([expect.objectContaining({ level: 40, host: 'stead.lan' })])
 })
 
-test('the door of agents in containers has the same hosts: the address they call, the machine’s names, no other', async () => {
+test('the listener for agents in containers: serves the address they call and the machine’s names, and no other host', async () => {
   await using agentProxy = await openAgentProxy({ environment: SETTINGS, domain: 'stead.example' })
   using folder = tempFolder()
   const door = createAgentListener({
@@ -85,7 +85,7 @@ test('the door of agents in containers has the same hosts: the address they call
   expect(await statusOf('127.0.0.2', '127.0.0.2')).toBe(400)
 })
 
-test('AGENTS_DOMAIN: agents answer below a domain of their own, and no longer below DOMAIN', async () => {
+test('AGENTS_DOMAIN: agents are served below it, and no longer below DOMAIN', async () => {
   using agent = startAgentDouble(() => new Response('agent'))
   await using agentProxy = await openAgentProxy({
     domain: 'stead.example',

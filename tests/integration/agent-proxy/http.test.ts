@@ -11,7 +11,7 @@ const Reported = z.record(z.string(), z.string())
 /** Returns the received request. */
 const mirror = (request: Request) => Response.json(Object.fromEntries(request.headers))
 
-test('the request arrives with method, path, query, body and headers, and the answer comes back as it is', async () => {
+test('a request keeps method, path, query, body and headers, and its response is returned unchanged', async () => {
   using agent = startAgentDouble(async (request) => {
     const { pathname, search } = new URL(request.url)
     const text = `${request.method} ${pathname}${search} ${request.headers.get('authorization')} ${await request.text()}`
@@ -35,7 +35,7 @@ test.each([
   ['GET', 304],
   ['GET', 204],
   ['HEAD', 200],
-])('%s with %i: no body, and its headers stay', async (method, status) => {
+])('%s with %i: no body and the same headers', async (method, status) => {
   using agent = startAgentDouble(() =>
     method === 'HEAD' ? new Response('x'.repeat(77)) : new Response(null, { status, headers: { etag: '"1"' } }),
   )
@@ -48,7 +48,7 @@ test.each([
   else expect(response.headers.get('etag')).toBe('"1"')
 })
 
-test('a compressed answer stays compressed, and redirects are the caller’s to follow', async () => {
+test('a compressed response stays compressed, and redirects are returned to the caller', async () => {
   const packed = Bun.gzipSync('hello '.repeat(1000))
   using agent = startAgentDouble((request) =>
     new URL(request.url).pathname === '/away'
@@ -64,7 +64,7 @@ test('a compressed answer stays compressed, and redirects are the caller’s to 
   expect([redirect.status, redirect.headers.get('location')]).toEqual([302, 'http://127.0.0.1:1/inside'])
 })
 
-test('the dashboard’s cookies stay here, the agent’s own pass', async () => {
+test('the dashboard’s cookies are removed, the agent’s own are forwarded', async () => {
   using agent = startAgentDouble(mirror)
   await using agentProxy = await openAgentProxy()
   await agentProxy.add('ada', agent.port)
@@ -105,7 +105,7 @@ test('forged forwarding headers and hop-by-hop headers are dropped', async () =>
   }
 })
 
-test('behind a trusted proxy its word about address and https is passed on', async () => {
+test('address and https of a trusted proxy are forwarded', async () => {
   using agent = startAgentDouble(mirror)
   await using agentProxy = await openAgentProxy({ trustedProxies: ['127.0.0.1'] })
   await agentProxy.add('ada', agent.port)
@@ -127,7 +127,7 @@ test('the agent proxy sends no forwarding headers to OpenClaw, which refuses unk
   expect(Object.keys(headers).filter((name) => name.includes('forwarded'))).toEqual([])
 })
 
-test('an agent’s cookies are for its own host alone, and it cannot clear the site’s', async () => {
+test('an agent’s cookies are limited to its own host, and it cannot clear the site’s', async () => {
   using agent = startAgentDouble(() => {
     const headers = new Headers({ 'clear-site-data': '"cookies"' })
     headers.append('set-cookie', 'service-session=planted; Domain=localhost; Path=/; HttpOnly')
@@ -141,7 +141,7 @@ test('an agent’s cookies are for its own host alone, and it cannot clear the s
   expect(headers.get('clear-site-data')).toBeNull()
 })
 
-test('hosts: any case, with and without port or final dot; strangers get 404, the domain the dashboard, other hosts 421', async () => {
+test('hosts: any case, with or without port or final dot; unknown agents get 404, the domain the dashboard, other hosts 421', async () => {
   using agent = startAgentDouble(() => new Response('agent'))
   await using agentProxy = await openAgentProxy({ domain: 'Example.com' })
   await agentProxy.add('ada', agent.port)
@@ -163,7 +163,7 @@ test('hosts: any case, with and without port or final dot; strangers get 404, th
   }
 })
 
-test.each(['stopped', 'provisioning', 'pending', 'error'] as const)('an agent that is %s: 503', async (status) => {
+test.each(['stopped', 'provisioning', 'pending', 'error'] as const)('503 when the agent is %s', async (status) => {
   using agent = startAgentDouble(() => new Response('agent'))
   await using agentProxy = await openAgentProxy()
   await agentProxy.add('ada', agent.port, status)
@@ -174,7 +174,7 @@ test.each(['stopped', 'provisioning', 'pending', 'error'] as const)('an agent th
   expect((await agentProxy.ask('ada', '/')).status).toBe(200)
 })
 
-test('an agent that does not listen, and one that hangs up: 502', async () => {
+test('502 when the agent does not listen or disconnects', async () => {
   using listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: (socket) => void socket.end() } })
   await using agentProxy = await openAgentProxy()
   await agentProxy.add('rude', listener.port)
@@ -188,7 +188,7 @@ test('an agent that does not listen, and one that hangs up: 502', async () => {
   }
 })
 
-test('a question is streamed to the agent while it is still being asked', async () => {
+test('a request body is forwarded while it is still being sent', async () => {
   const received: string[] = []
   using agent = startAgentDouble(async (request) => {
     for await (const chunk of request.body ?? []) received.push(Buffer.from(chunk).toString())
@@ -206,7 +206,7 @@ test('a question is streamed to the agent while it is still being asked', async 
   expect(await (await answer).text()).toBe('first second')
 })
 
-test('an answer is streamed while it is still being made', async () => {
+test('a response is forwarded while it is still being sent', async () => {
   const more = Promise.withResolvers<void>()
   using agent = startAgentDouble(
     () =>
@@ -250,7 +250,7 @@ test('8 MB requests and 64 MB responses pass completely; larger ones are rejecte
   expect((await agentProxy.ask('ada', '/', { method: 'POST', body: Buffer.alloc(9 * 1024 * 1024) })).status).toBe(413)
 })
 
-test('a caller that does not read pauses the agent’s response; disconnecting ends it', async () => {
+test('a response pauses when its caller does not read, and ends when the caller disconnects', async () => {
   let producedBytes = 0
   const ended = Promise.withResolvers<void>()
   using agent = startAgentDouble(
@@ -287,7 +287,7 @@ test('a caller that does not read pauses the agent’s response; disconnecting e
   await ended.promise
 })
 
-test('an agent that disconnects inside a response aborts it, so no client takes it for complete', async () => {
+test('a response is aborted when the agent disconnects during it, so no client takes it for complete', async () => {
   using agent = Bun.listen({
     hostname: '127.0.0.1',
     port: 0,
@@ -305,7 +305,7 @@ test('an agent that disconnects inside a response aborts it, so no client takes 
   await answer.catch(() => undefined)
 })
 
-test('a caller who leaves before the answer aborts the request at the agent', async () => {
+test('a request is aborted at the agent when the caller disconnects before the response', async () => {
   const asked = Promise.withResolvers<void>()
   const aborted = Promise.withResolvers<void>()
   using agent = startAgentDouble((request) => {
@@ -323,7 +323,7 @@ test('a caller who leaves before the answer aborts the request at the agent', as
   await aborted.promise
 })
 
-test('a caller who leaves in the middle of a body for an agent is no warning in the log', async () => {
+test('a caller who disconnects during a body causes no warning in the log', async () => {
   let arrived = 0
   using agent = startAgentDouble(async (request) => {
     arrived += 1
@@ -345,7 +345,7 @@ test('a caller who leaves in the middle of a body for an agent is no warning in 
   )
 })
 
-test('a body that comes byte by byte is given up: 408, and neither side stays open', async () => {
+test('408 when a body arrives byte by byte, and both connections are closed', async () => {
   const aborted = Promise.withResolvers<void>()
   using agent = startAgentDouble(async (request) => {
     request.signal.addEventListener('abort', () => aborted.resolve())
@@ -364,7 +364,7 @@ test('a body that comes byte by byte is given up: 408, and neither side stays op
   expect((await quick.text()).length).toBe(100_000)
 })
 
-test('60 large bodies for an agent that does not read: 503 with Retry-After beyond the memory limit', async () => {
+test('503 with Retry-After when 60 large bodies for an agent that does not read exceed the memory limit', async () => {
   await using installation = await openAgentProxy()
   const deaf = createServer((socket) => socket.pause().on('error', () => undefined))
   await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve))
@@ -390,7 +390,7 @@ test('60 large bodies for an agent that does not read: 503 with Retry-After beyo
   deaf.close()
 })
 
-test('300 open streams of agents leave the platform’s own calls their connections', async () => {
+test('300 open streams of agents leave enough connections for the platform’s own calls', async () => {
   let open = 0
   using agent = startAgentDouble(() => {
     open += 1
@@ -416,7 +416,7 @@ test('300 open streams of agents leave the platform’s own calls their connecti
   for (const socket of sockets) socket.terminate()
 })
 
-test('stopping ends subscriptions at once', async () => {
+test('a stop ends open streams at once', async () => {
   using agent = startAgentDouble(
     () =>
       new Response(new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('data: 1\n\n')) }), {

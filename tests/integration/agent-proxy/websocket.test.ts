@@ -23,7 +23,7 @@ const echo = (protocol = '') =>
     message: (socket, message) => void socket.send(message),
   })
 
-test('text and bytes, both ways and in order, from the agent’s first word on', async () => {
+test('WebSockets forward text and bytes in both directions, in order, from the agent’s first message', async () => {
   using agent = echo()
   await using agentProxy = await openAgentProxy()
   await agentProxy.add('ada', agent.port)
@@ -37,7 +37,7 @@ test('text and bytes, both ways and in order, from the agent’s first word on',
   socket.close()
 })
 
-test('the agent chooses the subprotocol, and sees the handshake without the dashboard’s cookie', async () => {
+test('a WebSocket has the subprotocol that the agent selects, and its handshake has no cookie of the dashboard', async () => {
   let seen = new Headers()
   using agent = startSocketDouble({
     protocol: 'v2',
@@ -69,7 +69,7 @@ test('the agent chooses the subprotocol, and sees the handshake without the dash
   socket.close()
 })
 
-test.each([1000, 1001, 1011, 3000, 4001])('the agent closes with %i: so does the caller’s', async (code) => {
+test.each([1000, 1001, 1011, 3000, 4001])('a WebSocket is closed with %i when the agent closes it so', async (code) => {
   using agent = startSocketDouble({ message: (socket) => socket.close(code, 'because') })
   await using agentProxy = await openAgentProxy()
   await agentProxy.add('ada', agent.port)
@@ -80,18 +80,21 @@ test.each([1000, 1001, 1011, 3000, 4001])('the agent closes with %i: so does the
   expect(await ended).toEqual({ code, reason: 'because' })
 })
 
-test.each([1000, 1001, 3000, 4001])('the caller closes with %i: the agent hears it', async (code) => {
-  const closed = Promise.withResolvers<{ code: number; reason: string }>()
-  using agent = startSocketDouble({ close: (code, reason) => closed.resolve({ code, reason }) })
-  await using agentProxy = await openAgentProxy()
-  await agentProxy.add('ada', agent.port)
-  const socket = agentProxy.connect('ada', '/')
-  await listen(socket).opened
-  socket.close(code, 'bye')
-  expect(await closed.promise).toEqual({ code, reason: 'bye' })
-})
+test.each([1000, 1001, 3000, 4001])(
+  'a WebSocket is closed with %i at the agent when the caller closes it so',
+  async (code) => {
+    const closed = Promise.withResolvers<{ code: number; reason: string }>()
+    using agent = startSocketDouble({ close: (code, reason) => closed.resolve({ code, reason }) })
+    await using agentProxy = await openAgentProxy()
+    await agentProxy.add('ada', agent.port)
+    const socket = agentProxy.connect('ada', '/')
+    await listen(socket).opened
+    socket.close(code, 'bye')
+    expect(await closed.promise).toEqual({ code, reason: 'bye' })
+  },
+)
 
-test('a break is a break on the other side as well', async () => {
+test('a WebSocket ends on both sides when one connection breaks', async () => {
   const closed = Promise.withResolvers<number>()
   using agent = startSocketDouble({
     message: (socket) => socket.terminate(),
@@ -112,7 +115,7 @@ test('a break is a break on the other side as well', async () => {
   expect(await closed.promise).toBe(1006)
 })
 
-test('the handshake fails when an agent refuses or is absent, and a plain request returns the reason', async () => {
+test('a handshake fails when an agent refuses or does not run, and a plain request returns the reason', async () => {
   using agent = echo()
   await using agentProxy = await openAgentProxy()
   await agentProxy.add('ada', agent.port)
@@ -146,7 +149,7 @@ test('the handshake fails when an agent refuses or is absent, and a plain reques
   expect(await statusOf('nobody', '/')).toBe('HTTP/1.1 404 Not Found')
 })
 
-test('the web app itself takes no WebSocket', async () => {
+test('the web app itself accepts no WebSocket', async () => {
   await using agentProxy = await openAgentProxy()
   const socket = new WebSocket(`${agentProxy.web.replace('http', 'ws')}/api/health`)
   const { ended } = listen(socket)
@@ -181,7 +184,7 @@ test('a client that does not read is disconnected, and its buffer is limited', a
   socket.terminate()
 })
 
-test('an agent that does not read is cut off', async () => {
+test('an agent that does not read is disconnected', async () => {
   // A handshake by hand, and then nothing is read any more.
   using agent = Bun.listen({
     hostname: '127.0.0.1',
@@ -220,7 +223,7 @@ test('an agent that does not read is cut off', async () => {
   expect(pieces).toBeLessThan(80)
 })
 
-test('stopping ends WebSockets with 1001', async () => {
+test('a stop ends WebSockets with 1001', async () => {
   using agent = echo()
   const agentProxy = await openAgentProxy()
   await agentProxy.add('ada', agent.port)

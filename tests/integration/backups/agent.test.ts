@@ -79,7 +79,7 @@ async function openUsed() {
   return { folder, dataDir, config, connection, owner, file, key, restore, erase }
 }
 
-test('whatever goes with an agent is known to come back with it, or why it does not', async () => {
+test('every table that is deleted with an agent is restored with it, or has a stated reason', async () => {
   const { connection } = await openUsed()
   const references = connection.sqlite
     .prepare<[], { table: string; to: string }>(
@@ -96,7 +96,7 @@ test('whatever goes with an agent is known to come back with it, or why it does 
   expect([...gone].sort()).toEqual([...BROUGHT.map(({ table }) => table), ...Object.keys(LEFT_OUT)].sort())
 })
 
-test('a deleted agent comes back with all that it had: rows as they were, new tokens, its state waiting; others stay', async () => {
+test('a deleted agent is restored with its rows, new tokens and its state; other agents stay unchanged', async () => {
   const { connection, dataDir, restore, erase, key } = await openUsed()
   const before = { life: readLife(connection), row: findAgentRow(connection.db, 'ada-1') }
   const other = findAgentRow(connection.db, 'bo-1')
@@ -125,7 +125,7 @@ test('a deleted agent comes back with all that it had: rows as they were, new to
   expect(readdirSync(dataDir).filter((name) => name.startsWith('.restoring'))).toEqual([])
 })
 
-test('an existing agent is only restored with --replace and while stopped, and then equals the backup', async () => {
+test('an existing agent is restored only with --replace and while stopped, and then equals the backup', async () => {
   const { connection, dataDir, restore } = await openUsed()
   const before = readLife(connection)
   await expect(restore()).rejects.toThrow('agent ada-1 exists: use --replace to overwrite it')
@@ -158,7 +158,7 @@ test('restoring an agent is refused when it is missing from the backup, owned by
   expect(readdirSync(toRestoredStates(dataDir))).toEqual([])
 })
 
-test('of two concurrent restores one succeeds and the other reports that the agent exists', async () => {
+test('one of two concurrent restores succeeds, and the other reports that the agent exists', async () => {
   const { dataDir, erase, file, connection } = await openUsed()
   await erase()
   const start = () =>
@@ -174,7 +174,7 @@ test('of two concurrent restores one succeeds and the other reports that the age
   expect(readLife(connection).messages).toHaveLength(3)
 }, 600_000)
 
-test('stead backup restore --agent, killed at any moment: the agent exists completely or not at all', async () => {
+test('stead backup restore --agent: the agent exists completely or not at all when the command is killed', async () => {
   const { connection, dataDir, erase, file } = await openUsed()
   const whole = readLife(connection)
   const args = [...STEAD, 'backup', 'restore', file, '--agent', 'ada-1']

@@ -24,7 +24,7 @@ function giveAll(folder: string): void {
 }
 
 test.skipIf(!isRoot)(
-  'stead backup run and restore by root leave no file that the user of the service cannot read',
+  "stead backup run and restore: run as root, leave no file that the service's user cannot read",
   async () => {
     using folder = tempFolder()
     const to = folder.file('backups')

@@ -133,7 +133,7 @@ async function locate(file: string): Promise<Map<string, { start: number; size: 
   return places
 }
 
-test('after any byte is modified, verify names the damaged part and restore leaves no files', async () => {
+test('verify names the damaged part and restore leaves no files when any byte is modified', async () => {
   const { create, restore, folder } = await openInstallation()
   const { file } = await create()
   const whole = readFileSync(file)
@@ -162,7 +162,7 @@ test('after any byte is modified, verify names the damaged part and restore leav
   expect(existsSync(to)).toBe(false)
 })
 
-test('a backup that was cut off anywhere is not whole', async () => {
+test('verify throws when a backup was cut off anywhere', async () => {
   const { create, folder } = await openInstallation()
   const { file } = await create()
   const part = folder.file('part.tar')
@@ -181,7 +181,7 @@ test('a backup that was cut off anywhere is not whole', async () => {
   })
 })
 
-test('a damaged database and a key that does not fit are no backup, and said so', async () => {
+test('createBackup throws when the database is damaged or the key does not match', async () => {
   const { config, create, out } = await openInstallation()
   writeFileSync(join(config.dataDir, 'encryption.key'), 'another key, of enough characters')
   await expect(create()).rejects.toThrow('the encryption key is not the one that it was sealed with')
@@ -190,7 +190,7 @@ test('a damaged database and a key that does not fit are no backup, and said so'
   expect(readdirSync(out)).toEqual([])
 })
 
-test('a key that is given is not in the backup, which is proved with it', async () => {
+test('a key that is passed is not in the backup, and verify uses it', async () => {
   const { config, folder, restore } = await openInstallation()
   const encryptionKey = openKey(config)
   rmSync(join(config.dataDir, 'encryption.key'))
@@ -204,7 +204,7 @@ test('a key that is given is not in the backup, which is proved with it', async 
   await expect(restore(file, folder.file('elsewhere'))).rejects.toThrow('set ENCRYPTION_KEY')
 })
 
-test('in place: the old files are moved aside and replaced by the backup; a failed restore changes nothing', async () => {
+test('restore in place moves the old files aside and replaces them; a failed restore changes nothing', async () => {
   const { config, create, restore } = await openInstallation()
   const { file } = await create()
   const before = readAll(config.dataDir)
@@ -242,7 +242,7 @@ test('stead backup on a full disk reports the error and leaves no files', async 
   }
 })
 
-test('createBackup removes unlocked remains of a killed run and keeps a running one', async () => {
+test('createBackup deletes unlocked files of a killed run and keeps those of a running one', async () => {
   const { config, create, out, folder } = await openInstallation()
   const left = join(config.dataDir, '.stead-backup-0123456789ab')
   const part = folder.file('.stead-backup-0123456789ab.part')
@@ -261,7 +261,7 @@ test('createBackup removes unlocked remains of a killed run and keeps a running 
   expect(readdirSync(config.dataDir).filter((name) => name.startsWith('.stead-'))).toEqual([])
 })
 
-test('createBackup gathers keys and database in the data folder alone when the destination is another disk', async () => {
+test('createBackup collects only keys and database in the data folder when the destination is another disk', async () => {
   const { config, folder } = await openInstallation()
   const out = folder.file('disk')
   mkdirSync(out)
@@ -282,7 +282,7 @@ test('createBackup gathers keys and database in the data folder alone when the d
   }
 })
 
-test('createBackup throws a StartupError that names the folder when it cannot be written', async () => {
+test('createBackup throws a StartupError that names the folder when it is not writable', async () => {
   const { config } = await openInstallation()
   await expect(createBackup({ config, clock }, '/proc/backups')).rejects.toThrow(
     /^backup: \/proc\/backups cannot be written \(E\w+: [^\n]+\)$/,
@@ -293,12 +293,12 @@ test('createBackup throws a StartupError that names the folder when it cannot be
   )
 })
 
-test('listBackups returns none when there is no folder', async () => {
+test('listBackups returns an empty list when there is no folder', async () => {
   const { folder } = await openInstallation()
   expect(await listBackups(folder.file('nowhere'))).toEqual([])
 })
 
-test('a restore in its place that breaks off at any step, and the undoing of it as well, is taken back whole', async () => {
+test('a restore in place that fails at any step, or whose rollback fails, is rolled back completely', async () => {
   const { config, folder } = await openInstallation()
   const names = readdirSync(config.dataDir).sort()
   const before = readTree(config.dataDir)

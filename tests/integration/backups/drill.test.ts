@@ -7,7 +7,7 @@ import { STEAD } from '../../harness/server.ts'
 import { tempFolder } from '../../harness/temp-folder.ts'
 import { fillInstallation, readTree } from './installation.ts'
 
-test('stead backup drill restores and opens the newest backup, reports it, leaves no files, and names a damaged one', async () => {
+test('stead backup drill: restores and opens the newest backup, reports the result, leaves no files, and names a damaged one', async () => {
   const folder = tempFolder()
   onTestFinished(() => folder[Symbol.dispose]())
   const config = await fillInstallation(folder.file('data'))

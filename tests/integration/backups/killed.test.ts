@@ -42,7 +42,7 @@ function readInstallation(dataDir: string): Record<string, string> {
   )
 }
 
-test('stead backup create, killed at any moment: the installation is as it was, and every file of its name is whole', async () => {
+test('stead backup create: the installation is unchanged and every backup is complete when the command is killed', async () => {
   using folder = tempFolder()
   const { dataDir } = await fillInstallation(folder.file('data'))
   const before = readInstallation(dataDir)
@@ -59,7 +59,7 @@ test('stead backup create, killed at any moment: the installation is as it was, 
   expect(readdirSync(dataDir).filter((name) => name.startsWith('.stead-backup-'))).toEqual([])
 }, 600_000)
 
-test('stead backup restore --in-place, killed at any moment: what starts next is the one or the other, and whole', async () => {
+test('stead backup restore --in-place: the next start finds the old or the restored files, complete, when the command is killed', async () => {
   using folder = tempFolder()
   const config = await fillInstallation(folder.file('data'))
   const { dataDir } = config
@@ -92,7 +92,7 @@ test('stead backup restore --in-place, killed at any moment: what starts next is
   console.info(`killed ${ROUNDS} times: ${outcomes.before} were as before, ${outcomes.after} restored`)
 }, 600_000)
 
-test('a marker of a restore that was killed before it was in its place is removed by what starts next', async () => {
+test('the next start deletes the marker of a restore that was killed before it replaced files', async () => {
   using folder = tempFolder()
   const { dataDir } = await fillInstallation(folder.file('data'))
   const before = readInstallation(dataDir)

@@ -30,7 +30,7 @@ async function openScheduled(keep = { days: 2, weeks: 0, months: 0 }) {
   return { folder, config, to, list, run: (days: number) => runBackup({ config, clock: at(days) }) }
 }
 
-test('a run creates a backup, verifies it, and then deletes expired ones; foreign files stay', async () => {
+test('a run creates a backup, verifies it, and then deletes expired ones; other files stay', async () => {
   const { run, list, to, folder, config } = await openScheduled()
   const first = await run(0)
   expect(first).toMatchObject({ removed: [], verifiedAt: NOW.toISOString() })
@@ -51,7 +51,7 @@ test('a run creates a backup, verifies it, and then deletes expired ones; foreig
   expect(config.backups.to).toBe(to)
 })
 
-test('a failed backup deletes nothing: a damaged installation, and a disk below its reserve', async () => {
+test('a run deletes nothing when the backup fails: a damaged installation, a disk below its reserve', async () => {
   const { run, list, config } = await openScheduled({ days: 1, weeks: 0, months: 0 })
   await run(0)
   const before = list()
@@ -62,7 +62,7 @@ test('a failed backup deletes nothing: a damaged installation, and a disk below 
   expect(list()).toEqual(before)
 })
 
-test('the next start removes remains of a killed backup and of a killed agent restore; a recent restore stays', async () => {
+test('the next start deletes files of a killed backup and a killed agent restore, and keeps a recent restore', async () => {
   const { run, config, list } = await openScheduled()
   await run(0)
   const before = list()
@@ -77,7 +77,7 @@ test('the next start removes remains of a killed backup and of a killed agent re
   ])
 })
 
-test('stead backup run, killed at any moment: every listed backup is complete, and at least one exists', async () => {
+test('stead backup run: every listed backup is complete, and at least one exists, when the command is killed', async () => {
   const { run, config, to } = await openScheduled()
   const args = [...STEAD, 'backup', 'run']
   const env = { PATH: process.env.PATH ?? '', DATA_DIR: config.dataDir, BACKUP_TO: to, BACKUP_KEEP: '1d' }

@@ -118,7 +118,7 @@ test(
 )
 
 test(
-  's3://: a refusal (403), one in the middle of an upload (500) and a broken connection leave no backup of that name, and the words of the server',
+  "s3://: no backup is listed when an upload is refused (403), fails (500) or breaks, and the error has the server's message",
   async () => {
     await using stored = await openStored()
     const { config, s3, folder, list, leftovers } = stored

@@ -39,7 +39,7 @@ async function openSealed() {
   return { folder, config, to }
 }
 
-test('a sealed backup is of the age format, holds nothing readable, and is proved, listed and restored with its passphrase alone', async () => {
+test('an encrypted backup has the age format, contains nothing readable, and is verified, listed and restored with its passphrase', async () => {
   const { folder, config, to } = await openSealed()
   const { file, sha256 } = await createBackup({ config, clock }, to)
   expect(basename(file)).toMatch(/^stead-[0-9TZ-]+\.abcdefghijkl\.tar\.age$/)
@@ -68,7 +68,7 @@ test('a sealed backup is of the age format, holds nothing readable, and is prove
   expect(readTree(join(order.dataDir, 'workspace'))).toEqual(readTree(join(config.dataDir, 'workspace')))
 })
 
-test('whatever is altered or cut off in a sealed backup, it is not whole', async () => {
+test('verify throws when an encrypted backup is modified or cut off anywhere', async () => {
   const { folder, config, to } = await openSealed()
   const whole = readFileSync((await createBackup({ config, clock }, to)).file)
   const altered = folder.file('altered.tar.age')
@@ -84,7 +84,7 @@ test('whatever is altered or cut off in a sealed backup, it is not whole', async
   }
 })
 
-test('a run keeps sealed backups by their names, and leaves those of another installation', async () => {
+test('a run keeps encrypted backups by their names, and leaves those of other installations', async () => {
   const { config, to } = await openSealed()
   const first = await runBackup({ config, clock })
   const foreign = join(to, 'stead-2020-01-01T00-00-00-000Z.zyxwvutsrqpo.tar.age')
@@ -94,7 +94,7 @@ test('a run keeps sealed backups by their names, and leaves those of another ins
   expect(existsSync(foreign)).toBe(true)
 })
 
-test('stead backup verify: a wrong passphrase is said plainly, and a file of passphrases that others can read is refused', async () => {
+test('stead backup verify: reports a wrong passphrase, and refuses a passphrase file that others can read', async () => {
   const { folder, config, to } = await openSealed()
   const { file } = await createBackup({ config, clock }, to)
   const secret = folder.file('passphrase')
@@ -115,7 +115,7 @@ test('stead backup verify: a wrong passphrase is said plainly, and a file of pas
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
-test('a passphrase is stretched as far as age does it', async () => {
+test('the work factor of a passphrase is the one of age', async () => {
   const pieces: Uint8Array[] = []
   for await (const piece of createSeal(PASSPHRASE)(Readable.from([Buffer.from('whatever')]))) pieces.push(piece)
   expect(Buffer.concat(pieces).toString('latin1')).toMatch(/^age-encryption\.org\/v1\n-> scrypt \S+ 18\n/)

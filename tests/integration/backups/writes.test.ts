@@ -30,7 +30,7 @@ function readWritten(file: string, upTo: number | null) {
   }
 }
 
-test(`${ROUNDS} backups while ${PER_SECOND} rows a second are written: each has all that was acknowledged before, and no half of anything`, async () => {
+test(`${ROUNDS} backups during ${PER_SECOND} writes a second: each contains every row acknowledged before, and no partial transaction`, async () => {
   using folder = tempFolder()
   const config = await fillInstallation(folder.file('data'))
   const writer = Bun.spawn([process.execPath, WRITER, config.databaseFile, String(PER_SECOND)], { stdout: 'pipe' })

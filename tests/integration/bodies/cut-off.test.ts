@@ -12,7 +12,7 @@ const INFO = 30
 const LENGTH = 400_000
 const HALF = `{"half": "${'x'.repeat(LENGTH / 2)}`
 
-test('a caller who leaves in mid-body is no error in the log', async () => {
+test('a caller who disconnects during a body causes no error in the log', async () => {
   await using installation = await openInstallation({ environment: { LOG_LEVEL: 'debug', AI_ECHO: 'true' } })
   const program = await installation.start()
   const { web, backend, summarizer } = program.urls

@@ -26,7 +26,7 @@ const SIGNED = [
 /** Half a body of this length is never a whole one, and more than is read at once. */
 const LENGTH = 400_000
 
-test('every guarded route answers a stranger before his body is there', async () => {
+test('every guarded route responds to a stranger before the body arrives', async () => {
   await using server = await startServer(WITHOUT_RATES)
   const guarded = ROUTES.filter(({ guard }) => guard !== 'public')
   expect(guarded.length).toBeGreaterThan(80)
@@ -38,7 +38,7 @@ test('every guarded route answers a stranger before his body is there', async ()
   }
 })
 
-test('every public route that reads a body limits its rate before that', async () => {
+test('every public route that reads a body limits its rate before', async () => {
   await using server = await startServer(ONE_A_MINUTE)
   const open = ROUTES.filter(({ guard, path }) => guard === 'public' && !SIGNED.includes(path))
   expect(open.length).toBeGreaterThan(10)

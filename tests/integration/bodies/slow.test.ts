@@ -11,7 +11,7 @@ const BYTE_MS = 3000
 const END_MS = 70_000
 
 test.skipIf(!HAS_TIME)(
-  'a byte every three seconds holds no connection beyond its time, on any port or at any agent',
+  'a body with a byte every three seconds is ended at the time limit, on every port and at agents',
   async () => {
     await using server = await startServer()
     using listening = startAgentDouble(async (request) => new Response(await request.text().catch(() => '')))

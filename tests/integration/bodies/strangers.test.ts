@@ -12,7 +12,7 @@ const STRANGERS = 60
 const HALF = 'x'.repeat(4 * MEGABYTE)
 const Created = z.object({ key: z.string() })
 
-test('60 strangers with half an 8 MB body each are answered 401 and take no memory', async () => {
+test('401 for 60 strangers with half an 8 MB body each, which use no memory', async () => {
   await using installation = await openInstallation()
   const program = await installation.start()
   const before = residentBytes(program.pid)
@@ -26,7 +26,7 @@ test('60 strangers with half an 8 MB body each are answered 401 and take no memo
   }
 })
 
-test('60 bodies of 8 MB by one user: 503 with Retry-After beyond the user’s limit, other users are served', async () => {
+test('503 with Retry-After when one user sends 60 bodies of 8 MB; other users are served', async () => {
   await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
   const program = await installation.start()
   const ada = await keyOf(await signUp(program.urls.web))

@@ -42,7 +42,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
 
   describe.each(WAYS)('%s', (way) => {
     test(
-      'are listed, read, written, moved and deleted while the agent runs and while it does not, and stay its own',
+      'files are listed, read, written, moved and deleted while the agent runs or not, and stay owned by it',
       async () => {
         await using installation = await openTestInstallation(way)
         for (const isRunning of [true, false]) {
@@ -80,7 +80,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
     )
 
     test(
-      'come as they are, and go only as they were: downloads, uploads, hashes',
+      'downloads return the bytes of uploads, and hashes prevent overwriting changed files',
       async () => {
         await using installation = await openTestInstallation(way)
         const bytes = Buffer.alloc(3_000_000)
@@ -106,7 +106,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
     )
 
     test(
-      'links never lead out of the workspace, even when they are swapped concurrently',
+      'links never lead outside the workspace, even when they are swapped concurrently',
       async () => {
         await using installation = await openTestInstallation(way)
         // The volume's folder on the host, or its path in the container.
@@ -232,7 +232,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
   })
 
   test(
-    'served by a container: it has no network, no rights and no secret, and goes with the agent, its volume or the platform',
+    'the container that serves files has no network, privileges or secrets, and is removed with the agent, its volume or the platform',
     async () => {
       await using installation = await openTestInstallation('served by a container')
       await installation.post('write', { path: 'a', content: 'a' })
@@ -275,7 +275,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
     PATIENCE_MS,
   )
 
-  test('without an image that serves them: 503 that says what to do', async () => {
+  test('503 with the command to run when the image that serves files is missing', async () => {
     await using installation = await openContainerInstallation(found, {
       dockerHost: proxy.dockerHost,
       filesImages: [found.image],
@@ -286,7 +286,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
     })
   })
 
-  test('503 with the reason for an agent without its container', async () => {
+  test('503 with the reason when the agent has no container', async () => {
     await using installation = await openTestInstallation('opened as root')
     await installation.runtime.remove(installation.id)
     expect(await installation.get('tree')).toEqual({

@@ -20,7 +20,7 @@ import { fill, OPERATOR, openFiles } from './installation.ts'
 
 const MEGABYTE = 1024 * 1024
 
-test('GET /api/browse/tree: folders first, then files, alphabetical, three levels down, without the excluded ones', async () => {
+test('GET /api/browse/tree: 200 with folders first, then files, alphabetical, three levels deep, without excluded ones', async () => {
   const { get, folders } = await openFiles()
   fill(folders.root, { 'b.txt': '', 'a.txt': '', 'src/z.ts': '', 'src/deep/er/est/bottom.ts': '' })
   for (const name of ['node_modules', '.git', '.next', 'dist', 'build', '.cache', '__pycache__']) {
@@ -58,7 +58,7 @@ test('GET /api/browse/tree: folders first, then files, alphabetical, three level
   for (const depth of ['0', '-1', 'x', '1.5']) expect((await get(`tree?depth=${depth}`)).status).toBe(400)
 })
 
-test('GET /api/browse/tree: of 6,000 files in 60 folders it shows 5,000, in time', async () => {
+test('GET /api/browse/tree: 200 with 5,000 of 6,000 files in 60 folders within three seconds', async () => {
   const { get, folders } = await openFiles()
   for (let folder = 0; folder < 60; folder++) {
     mkdirSync(join(folders.root, `d${folder}`))
@@ -86,7 +86,7 @@ test('GET /api/browse/read: 200 with content, size, time and hash', async () => 
   })
 })
 
-test('GET /api/browse/read: 400 for a missing, irregular, binary or large file', async () => {
+test('GET /api/browse/read: 400 when a file is missing, irregular, binary or large', async () => {
   const { get, folders } = await openFiles()
   fill(folders.root, { 'full.txt': 'a'.repeat(MEGABYTE), 'over.txt': 'a'.repeat(MEGABYTE + 1), 'folder/x': '' })
   fill(folders.root, { binary: new Uint8Array([0xff, 0xfe, 0, 1]), sparse: '', twice: 'x' })
@@ -114,7 +114,7 @@ test('GET /api/browse/read: 400 for a missing, irregular, binary or large file',
   }
 })
 
-test('POST /api/browse/write: 200, with the parents it needs, as a whole, and nothing else is left', async () => {
+test('POST /api/browse/write: 200 writes the whole file and its missing folders, and leaves no other file', async () => {
   const { post, folders } = await openFiles()
   const { status, body } = await post('write', { path: 'a/b/c.txt', content: 'one' })
   expect(status).toBe(200)
@@ -124,7 +124,7 @@ test('POST /api/browse/write: 200, with the parents it needs, as a whole, and no
   expect(readdirSync(join(folders.root, 'a/b'))).toEqual(['c.txt'])
 })
 
-test('POST /api/browse/write: 400 for an invalid body, Git’s files and irregular files', async () => {
+test('POST /api/browse/write: 400 when the body is invalid, or the file is Git’s or irregular', async () => {
   const { post, folders } = await openFiles()
   symlinkSync('/tmp', join(folders.root, 'tmp'))
   symlinkSync('/tmp/no-such-file', join(folders.root, 'dangling'))
@@ -149,7 +149,7 @@ test('POST /api/browse/write: 400 for an invalid body, Git’s files and irregul
   expect(readdirSync(join(folders.root, '.git'))).toEqual(['config'])
 })
 
-test('POST /api/browse/write with ifMatch: 409 when the file has changed, and it stays as it is', async () => {
+test('POST /api/browse/write: 409 when ifMatch differs from the file, which stays unchanged', async () => {
   const { get, post, folders } = await openFiles()
   expect((await post('write', { path: 'a', content: 'one', ifMatch: null })).status).toBe(200)
   const { hash } = (await get('read?path=a')).body
@@ -164,7 +164,7 @@ test('POST /api/browse/write with ifMatch: 409 when the file has changed, and it
   expect(readFileSync(join(folders.root, 'a'), 'utf8')).toBe('two')
 })
 
-test('of 20 writers that saw the same file one wins', async () => {
+test('POST /api/browse/write: 200 for one of 20 concurrent requests with the same ifMatch', async () => {
   const { post } = await openFiles()
   const { hash } = (await post('write', { path: 'a', content: 'start' })).body
   const answers = await Promise.all(
@@ -173,7 +173,7 @@ test('of 20 writers that saw the same file one wins', async () => {
   expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 409)])
 })
 
-test('a full disk leaves the old file as it was', async () => {
+test('POST /api/browse/write: the old file stays unchanged when the disk is full', async () => {
   const { post, folders } = await openFiles()
   const disk = join(folders.root, 'disk')
   mkdirSync(disk)
@@ -192,7 +192,7 @@ test('a full disk leaves the old file as it was', async () => {
   }
 })
 
-test('POST /api/browse/mkdir: 201, again too; 400 and 409', async () => {
+test('POST /api/browse/mkdir: 201, also when repeated; 400 and 409', async () => {
   const { post, folders } = await openFiles()
   for (let time = 0; time < 2; time++) expect((await post('mkdir', { path: 'a/b' })).status).toBe(201)
   expect(statSync(join(folders.root, 'a/b')).isDirectory()).toBe(true)
@@ -223,7 +223,7 @@ test('POST /api/browse/rename: 200; 400, 404 and 409', async () => {
   for (const body of wrong) expect({ body, status: (await post('rename', body)).status }).toEqual({ body, status: 400 })
 })
 
-test('DELETE /api/browse/delete: 200 for a file and a folder, links go and what they lead to stays; 400 and 404', async () => {
+test('DELETE /api/browse/delete: 200 for a file and a folder, and for links without their targets; 400 and 404', async () => {
   const test = await openFiles()
   const { folders } = test
   fill(folders.agent, { 'precious/x': 'x' })
@@ -238,7 +238,7 @@ test('DELETE /api/browse/delete: 200 for a file and a folder, links go and what 
   }
 })
 
-test('DELETE /api/browse/delete: 400 for folders in folders without end, 200 for thousands of files', async () => {
+test('DELETE /api/browse/delete: 400 for endlessly nested folders, 200 for thousands of files', async () => {
   const test = await openFiles()
   mkdirSync(join(test.folders.root, 'a/'.repeat(300)), { recursive: true })
   expect((await test.delete('delete?path=a')).status).toBe(400)
@@ -248,7 +248,7 @@ test('DELETE /api/browse/delete: 400 for folders in folders without end, 200 for
   expect(readdirSync(test.folders.root)).toEqual(['a'])
 })
 
-test('POST /api/browse/upload and GET /api/browse/download: any bytes come back as they were', async () => {
+test('POST /api/browse/upload: 201, and GET /api/browse/download returns the same bytes', async () => {
   const { backend, folders } = await openFiles()
   const bytes = crypto.getRandomValues(new Uint8Array(65_536)).slice(0, 65_000)
   const upload = (path: string, body: string | Uint8Array<ArrayBuffer>) =>
@@ -280,7 +280,7 @@ test('POST /api/browse/upload and GET /api/browse/download: any bytes come back 
   expect(again.status).toBe(409)
 })
 
-test('GET /api/browse/search: by name and by content, bounded; 400', async () => {
+test('GET /api/browse/search: 200 with a limited number of matches in names and contents; 400', async () => {
   const { get, folders } = await openFiles()
   fill(folders.root, {
     'src/Needle.ts': 'first\nA NEEDLE here\n',
@@ -338,7 +338,7 @@ function toInit(method: string, path: string, headers: Record<string, string>): 
 }
 
 test.each(ROUTES)(
-  '%s /api/browse/%s: 401 without and 403 with a wrong bearer, 401 without a session',
+  '%s /api/browse/%s: 401 without a bearer and without a session, 403 with a wrong bearer',
   async (method, path) => {
     const { call } = await openFiles()
     expect(await call(path, toInit(method, path, {}))).toEqual({
@@ -365,7 +365,7 @@ test.each(ROUTES)(
 )
 
 test.each(ROUTES)(
-  '%s /api/browse/%s: the common workspace is no user’s, and admins’ by their session',
+  '%s /api/browse/%s: 403 for the common workspace, except for administrators with a session',
   async (method, path) => {
     const { call, ada, admin, folders } = await openFiles()
     fill(folders.root, { a: 'secret' })
@@ -377,14 +377,14 @@ test.each(ROUTES)(
   },
 )
 
-test.each(ROUTES)('%s /api/browse/%s: 404 on both APIs while planned endpoints are off', async (method, path) => {
+test.each(ROUTES)('%s /api/browse/%s: 404 on both APIs when planned endpoints are off', async (method, path) => {
   const { call, ada } = await openFiles({ environment: { PLANNED_ENDPOINTS: 'false' } })
   const expected = { status: 404, body: { error: 'Not found' } }
   expect(await call(path, toInit(method, path, OPERATOR))).toEqual(expected)
   expect(await call(path, toInit(method, path, ada.cookie), 'web')).toEqual(expected)
 })
 
-test.each(ROUTES)('%s /api/browse/%s: 503 for an agent whose files lie in a container', async (method, path) => {
+test.each(ROUTES)('%s /api/browse/%s: 503 when the files of the agent are in a container', async (method, path) => {
   const { call, agent, ada } = await openFiles({ runtime: 'docker' })
   const named = `${path}${path.includes('?') ? '&' : '?'}agentId=${agent.id}`
   expect(await call(named, toInit(method, named, ada.cookie), 'web')).toMatchObject({
@@ -393,7 +393,7 @@ test.each(ROUTES)('%s /api/browse/%s: 503 for an agent whose files lie in a cont
   })
 })
 
-test('an owner reads and writes a workspace on both APIs; a read-only key only reads', async () => {
+test('an owner reads and writes a workspace on both APIs, and a read-only key only reads', async () => {
   const { call, agent, ada, folders, createKey } = await openFiles()
   fill(folders.agent, { 'notes.md': 'hello' })
   const path = `read?path=notes.md&agentId=${agent.id}`
@@ -407,14 +407,14 @@ test('an owner reads and writes a workspace on both APIs; a read-only key only r
   expect(readFileSync(join(folders.agent, 'x'), 'utf8')).toBe('x')
 })
 
-test('a key does not open the common workspace to its admin', async () => {
+test('an administrator’s key has no access to the common workspace', async () => {
   const { call, admin, createKey } = await openFiles()
   const key = await createKey(admin.cookie)
   expect((await call('tree', { headers: bearer(key) }, 'web')).status).toBe(403)
   expect((await call('tree', { headers: admin.cookie }, 'web')).status).toBe(200)
 })
 
-test('an agent that puts a link in place of its workspace leads nowhere', async () => {
+test('an agent that replaces its workspace with a link gives no access to the target', async () => {
   const { get, agent, folders } = await openFiles()
   rmSync(folders.agent, { recursive: true })
   expect((await get(`tree?agentId=${agent.id}`)).status).toBe(404)

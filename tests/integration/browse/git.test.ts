@@ -225,7 +225,7 @@ withGit('GET /api/browse/git-log: merges of several branches, packed, as the rea
   expect((await get('git-status')).body).toMatchObject({ changes: [] })
 })
 
-test('without a repository: status says so; diff, sync and log are 500', async () => {
+test('status reports that there is no repository; diff, sync and log return 500', async () => {
   const { get, post, folders } = await openFiles()
   fill(folders.root, { a: 'x' })
   const none = { isGitRepo: false, branch: '', remote: null, changes: [], hasChanges: false }

@@ -19,7 +19,7 @@ const OPERATIONS = roundsOf('SWAPS', 10_000)
 const PARALLEL = 16
 const CANARY = 'canary-outside-the-workspace'
 
-test(`${OPERATIONS} operations while a process swaps folders and files for links: nothing outside is read or changed`, async () => {
+test(`${OPERATIONS} operations read and change nothing outside while a process swaps folders and files for links`, async () => {
   using folder = tempFolder()
   const [workspace, outside] = [folder.file('workspace'), folder.file('outside')]
   for (const path of [join(workspace, 'folder/inner'), join(outside, 'inner')]) mkdirSync(path, { recursive: true })

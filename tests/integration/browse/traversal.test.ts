@@ -71,7 +71,7 @@ function listTricks(): string[] {
   return [...climbs, ...WHOLE]
 }
 
-test('hundreds of paths that lead out are refused by every route that takes one, and nothing outside is read or written', async () => {
+test('every route with a path refuses hundreds of paths that lead outside, and reads or writes nothing there', async () => {
   const { get, call, folders } = await openFiles()
   const parent = dirname(folders.root)
   fill(parent, { 'outside.txt': CANARY, 'outside/outside.txt': CANARY })

@@ -75,7 +75,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
   )
 
   test(
-    'a leader killed under writes: nothing acknowledged is lost, and its file joins again',
+    'a killed leader loses nothing acknowledged, and its file joins again',
     async () => {
       const { one, two } = await openPair()
       await using _one = one
@@ -124,7 +124,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
   )
 
   test(
-    'a leader that was paused beyond its lease: it writes nothing, and follows its successor',
+    'a leader that was paused beyond its lease writes nothing, and follows its successor',
     async () => {
       const { one, two } = await openPair()
       await using _one = one
@@ -147,7 +147,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
   )
 
   test(
-    'a log that is lost and comes back: writes get 503 within seconds, reads go on, nothing is lost',
+    'writes get 503 within seconds when the log is lost, reads continue, and nothing is lost when it returns',
     async () => {
       const { one, two } = await openPair()
       await using _one = one
@@ -173,7 +173,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
   )
 
   test(
-    'POST /api/cluster/snapshot: 200, and from it start an empty node and one whose file differs',
+    'POST /api/cluster/snapshot: 200, and an empty node and one with a differing file start from it',
     async () => {
       const { one, two } = await openPair()
       await using _one = one
@@ -206,7 +206,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
   )
 
   test(
-    'a node that founds a cluster brings its data; it runs alone again only after `stead cluster leave`',
+    'a node that founds a cluster contributes its data, and runs alone again only after `stead cluster leave`',
     async () => {
       const { one, two } = await openPair()
       await using _one = one
@@ -237,7 +237,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
   )
 
   test(
-    'tables that differ from those of the leader are found and replaced by a snapshot',
+    "tables that differ from the leader's are detected and replaced from a snapshot",
     async () => {
       const logUrl = await postgres.createDatabase()
       const often = { CLUSTER_CHECK_MINUTES: '0.02' }
@@ -278,7 +278,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
   )
 
   test(
-    'SIGTERM of the leader: the other node leads at once',
+    'the other node leads at once when the leader gets SIGTERM',
     async () => {
       const { one, two } = await openPair()
       await using _one = one
@@ -300,7 +300,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
 
 describe.skipIf(POSTGRES_PROGRAMS === null)('the primary of the log', () => {
   test(
-    'killed under writes, with a synchronous standby that takes over: nothing acknowledged is lost',
+    'loses nothing acknowledged when it is killed during writes and a synchronous standby takes over',
     async () => {
       await using primary = await openPostgres()
       const own = await primary.createDatabase()
@@ -328,9 +328,9 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('the primary of the log', () => {
   )
 })
 
-describe.skipIf(POSTGRES_PROGRAMS === null)('a node that does not fit', () => {
+describe.skipIf(POSTGRES_PROGRAMS === null)('a node that does not match the cluster', () => {
   test(
-    'another ENCRYPTION_KEY, a node id in use, another cluster’s file: 78 with one line, and nothing is applied',
+    'exits with 78 and one line for another ENCRYPTION_KEY, a used node id or another cluster’s file, and applies nothing',
     async () => {
       await using server = await openPostgres()
       const logUrl = await server.createDatabase()

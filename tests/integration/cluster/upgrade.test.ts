@@ -36,7 +36,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a rolling upgrade', () => {
   })
 
   test(
-    'followers first, then the leader: the file is migrated with the first entry of the new leader, and nothing acknowledged is lost',
+    'of followers, then the leader, migrates the file with the first entry of the new leader, and loses nothing acknowledged',
     async () => {
       const upgraded = createUpgrade()
       const logUrl = await postgres.createDatabase()

@@ -17,7 +17,7 @@ const SHARE = (80n * DOLLAR) / BigInt(RECIPIENTS)
 const OPERATOR = bearer(SERVICE_KEY)
 
 test.skipIf(!hasAnvil)(
-  `killed ${KILLS_AFTER.length} times within a split of ${RECIPIENTS} recipients: each is paid, once`,
+  `a split of ${RECIPIENTS} recipients that is killed ${KILLS_AFTER.length} times pays each recipient once`,
   async () => {
     await using chain = await startTokenChain(8453, USDC)
     const environment = { BASE_RPC_URL: chain.rpcUrl, USDC_ADDRESS: USDC, ADMIN_EMAILS: 'ada@example.com' }

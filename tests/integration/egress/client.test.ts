@@ -86,7 +86,7 @@ test.each([
   ['X-GZIP', (text: string) => gzipSync(text)],
   ['br', (text: string) => brotliCompressSync(text)],
   ['zstd', (text: string) => Bun.zstdCompressSync(text)],
-])('content-encoding %s is unpacked', async (coding, pack) => {
+])('a body with content-encoding %s is decompressed', async (coding, pack) => {
   const { egress } = await openEgress({
     handler: (_request, response) => response.writeHead(200, { 'content-encoding': coding }).end(pack(PAGE)),
   })
@@ -95,18 +95,18 @@ test.each([
 })
 
 test.each([
-  ['two layers', 'gzip, gzip', gzipSync(gzipSync(PAGE))],
-  ['a coding nobody asked for', 'deflate', deflateSync(PAGE)],
-  ['what is not packed', 'gzip', Buffer.from(PAGE)],
-  ['what is cut off', 'gzip', gzipSync(PAGE.repeat(1000)).subarray(0, 30)],
-  ['an inherited name', 'constructor', Buffer.from(PAGE)],
-])('%s is broken', async (_name, coding, body) => {
+  ['two content encodings', 'gzip, gzip', gzipSync(gzipSync(PAGE))],
+  ['an encoding that was not requested', 'deflate', deflateSync(PAGE)],
+  ['no compression', 'gzip', Buffer.from(PAGE)],
+  ['a truncated gzip stream', 'gzip', gzipSync(PAGE.repeat(1000)).subarray(0, 30)],
+  ['an encoding named like an object property', 'constructor', Buffer.from(PAGE)],
+])('a request fails when the body has %s', async (_name, coding, body) => {
   expect(await failure((_request, response) => response.writeHead(200, { 'content-encoding': coding }).end(body))).toBe(
     'broken',
   )
 })
 
-test('a body that ends before its length is broken', async () => {
+test('a request fails when the body ends before its length', async () => {
   const cut = await failure((_request, response) => {
     response.writeHead(200, { 'content-length': '100' })
     response.write('half', () => response.destroy())
@@ -114,19 +114,26 @@ test('a body that ends before its length is broken', async () => {
   expect(cut).toBe('broken')
 })
 
-test.each(['gzip', 'br', 'zstd'] as const)('a bomb packed with %s is stopped at the limit', async (coding) => {
-  const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
-  const packers = { gzip: gzipSync, br: (data: Buffer) => brotliCompressSync(data, quick), zstd: Bun.zstdCompressSync }
-  const bomb = packers[coding](Buffer.alloc(64 * MEGABYTE))
-  const startedAt = performance.now()
-  const bombed = await failure((_request, response) =>
-    response.writeHead(200, { 'content-encoding': coding }).end(bomb),
-  )
-  expect(bombed).toBe('too_large')
-  expect(performance.now() - startedAt).toBeLessThan(atMostMs(2000))
-})
+test.each(['gzip', 'br', 'zstd'] as const)(
+  'a compressed body of %s stops at the limit when it expands to a huge one',
+  async (coding) => {
+    const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
+    const packers = {
+      gzip: gzipSync,
+      br: (data: Buffer) => brotliCompressSync(data, quick),
+      zstd: Bun.zstdCompressSync,
+    }
+    const bomb = packers[coding](Buffer.alloc(64 * MEGABYTE))
+    const startedAt = performance.now()
+    const bombed = await failure((_request, response) =>
+      response.writeHead(200, { 'content-encoding': coding }).end(bomb),
+    )
+    expect(bombed).toBe('too_large')
+    expect(performance.now() - startedAt).toBeLessThan(atMostMs(2000))
+  },
+)
 
-test('an endless body is stopped at the limit, and the server notices', async () => {
+test('a body without end stops at the limit, and the connection is closed', async () => {
   let sent = 0
   const endless = await failure((_request, response) => {
     const chunk = Buffer.alloc(64 * 1024)
@@ -143,7 +150,7 @@ test('an endless body is stopped at the limit, and the server notices', async ()
   expect(sent).toBeLessThan(32 * MEGABYTE)
 })
 
-test('exactly the limit passes, one byte more does not', async () => {
+test('a body of exactly the limit is accepted, and one byte more is not', async () => {
   const limits = { ...REQUEST, maxWireBytes: 1000, maxBytes: 1000 }
   expect(await failure((_request, response) => response.end(Buffer.alloc(1000)), limits)).toBe('null')
   expect(await failure((_request, response) => response.end(Buffer.alloc(1001)), limits)).toBe('too_large')
@@ -170,7 +177,7 @@ test.each<[string, Options['handler'], string]>([
     'unreachable',
   ],
   ['redirects to itself', (_request, response) => response.writeHead(302, { location: '/' }).end(), 'unreachable'],
-])('a server that %s is left in time', async (_name, handler, expected) => {
+])('a request ends at the time limit when a server %s', async (_name, handler, expected) => {
   const startedAt = performance.now()
   expect(await failure(handler, { timeoutMs: 400 })).toBe(expected)
   expect(performance.now() - startedAt).toBeLessThan(atMostMs(2000))
@@ -186,7 +193,7 @@ function flood(request: IncomingMessage): void {
   request.socket.write(`HTTP/1.1 200 OK\r\n${`x-a: ${'b'.repeat(1000)}\r\n`.repeat(5000)}`)
 }
 
-test('one deadline holds for names, redirects and the body together', async () => {
+test('one time limit applies to name, redirects and body together', async () => {
   let asked = 0
   const { egress } = await openEgress({
     handler(_request, response) {
@@ -209,7 +216,7 @@ test('one deadline holds for names, redirects and the body together', async () =
   })
 })
 
-test('a signal ends a request and a body under way', async () => {
+test('a signal ends a request and a running body', async () => {
   const { egress, server } = await openEgress({
     handler: (request, response) => drip(request, () => response.write('x')),
   })
@@ -236,7 +243,7 @@ test('an unread body is closed by cancel and by disposal', async () => {
   await until('the connections to be closed', () => countConnections(server))
 })
 
-test('another media type is refused without reading it; an error status comes through whatever its type', async () => {
+test('a body with another media type is refused without reading it, except in an error response', async () => {
   const accepts = ['text/html']
   const type =
     (status: number, value: string): Options['handler'] =>
@@ -254,7 +261,7 @@ test.each([
   [303, 'GET', ''],
   [307, 'POST', 'body'],
   [308, 'POST', 'body'],
-])('a %i redirect of a POST goes on as %s; credentials stay at their origin', async (status, method, body) => {
+])('a %i redirect of a POST continues as %s; credentials stay at their origin', async (status, method, body) => {
   const seen: { url: string; method: string; authorization: string; body: string }[] = []
   const { egress } = await openEgress({
     handler(request, response) {
@@ -282,7 +289,7 @@ test.each([
   ])
 })
 
-test('five redirects are followed, six are not, and none when the caller wants none', async () => {
+test('five redirects are followed, six are not, and none when the caller disables them', async () => {
   let requests = 0
   const { egress } = await openEgress({
     handler(request, response) {
@@ -315,7 +322,7 @@ test('https: the certificate must match the requested name although the connecti
   await expect(strict.request('https://pages.example/', REQUEST)).rejects.toMatchObject({ failure: 'unreachable' })
 })
 
-test('an address that does not answer is followed by the next checked one', async () => {
+test('the next checked address is used when one does not respond', async () => {
   const { network, serverPort } = await openInternet({ resolve: () => [PUBLIC_V6, PUBLIC] })
   const egress = createEgress({
     allowPrivate: false,
@@ -332,7 +339,7 @@ test('an address that does not answer is followed by the next checked one', asyn
   expect(text(await response.bytes())).toBe('public')
 })
 
-test('refused, unknown and silent hosts look alike to the caller; the log has the cause', async () => {
+test('the caller gets the same error for refused, unknown and silent hosts; the log has the cause', async () => {
   const { egress } = await openEgress({
     handler: (request) => void request.socket.destroy(),
     resolve: (name) => (name === 'unknown.example' ? [] : name === 'inside.example' ? ['10.0.0.1'] : [PUBLIC]),
@@ -354,7 +361,7 @@ test('refused, unknown and silent hosts look alike to the caller; the log has th
   expect(new Set(reported.map(({ cause }) => cause)).size).toBe(3)
 })
 
-test('proxies of the environment are not asked', async () => {
+test('proxy settings of the environment are ignored', async () => {
   const { serverPort } = await openInternet({})
   const module = import.meta.resolve('../../../src/adapters/egress/egress.ts')
   const script = `const { createEgress } = await import(${JSON.stringify(module)})

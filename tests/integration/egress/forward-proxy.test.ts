@@ -95,7 +95,7 @@ function isLatin1(text: string): boolean {
 
 const TLS = clientHello({ names: ['allowed.example'] })
 
-test('the proxy passes TLS and plain HTTP to an allowed host', async () => {
+test('the proxy forwards TLS and plain HTTP to an allowed host', async () => {
   const { port, received } = await openProxy()
   const head = `CONNECT allowed.example:443 HTTP/1.1\r\nProxy-Authorization: Basic {auth}\r\n\r\n`
   expect(await send(port, head, TLS)).toContain('200 Connection established\r\n\r\nhello')
@@ -109,7 +109,7 @@ test('the proxy passes TLS and plain HTTP to an allowed host', async () => {
   )
 })
 
-test('the proxy passes another protocol to a host that is listed with its port, and with an open policy', async () => {
+test('the proxy forwards another protocol to a host that is listed with its port, and with an open policy', async () => {
   const listed = await openProxy()
   const to = (authority: string) => `CONNECT ${authority} HTTP/1.1\r\nProxy-Authorization: Basic {auth}\r\n\r\n`
   expect(await send(listed.port, to('raw.example:8443'), 'SSH-2.0-x')).toEndWith('hello')
@@ -121,7 +121,7 @@ test('the proxy passes another protocol to a host that is listed with its port, 
   expect(open.blocked).toEqual(['allowed.example:443 name'])
 })
 
-test('the proxy answers 407 without credentials, 403 for a refused destination and asks no resolver about it', async () => {
+test('the proxy returns 407 without credentials, and 403 for a refused destination, which it does not resolve', async () => {
   const { port, asked, blocked } = await openProxy()
   expect(await send(port, 'GET http://allowed.example/ HTTP/1.1\r\n\r\n')).toContain(
     '407 Proxy Authentication Required',
@@ -135,7 +135,7 @@ test('the proxy answers 407 without credentials, 403 for a refused destination a
   expect([asked, blocked]).toEqual([[], ['c2VjcmV0.evil.example:80 policy'.toLowerCase()]])
 })
 
-test(`none of ${BYPASS_FORMS.length} bypass forms gets through an allow list`, async () => {
+test(`the proxy with an allow list forwards none of ${BYPASS_FORMS.length} bypass forms`, async () => {
   const { port, received, canaryHits } = await openProxy()
   const through: string[] = []
   for (let at = 0; at < BYPASS_FORMS.length; at += 20) {
@@ -146,7 +146,7 @@ test(`none of ${BYPASS_FORMS.length} bypass forms gets through an allow list`, a
   expect({ through, canaryHits: canaryHits() }).toEqual({ through: [], canaryHits: 0 })
 })
 
-test('the policy none lets nothing through, and no name is resolved', async () => {
+test('the proxy with the policy none forwards nothing and resolves no name', async () => {
   const { port, received, asked, canaryHits } = await openProxy(NONE)
   for (let at = 0; at < BYPASS_FORMS.length; at += 40) {
     await Promise.all(BYPASS_FORMS.slice(at, at + 40).map(({ first, inside }) => send(port, first, inside)))

@@ -45,7 +45,7 @@ test.each([
   ['nothing, as often as is read', many('{}', 80_000)],
   ['lists in each other', '['.repeat(500_000) + ']'.repeat(500_000)],
 ])(
-  'services that send %s do not block callers',
+  'callers are not blocked when services send %s',
   async (_what, said) => {
     const limitMs = HOLD_MS * measureSlowness()
     for (const name of ['results', 'data', 'keys', 'error', 'scopes_supported']) {
@@ -64,7 +64,7 @@ test.each([
   TIMEOUT_MS,
 )
 
-test('services that never stop talking are broken off', async () => {
+test('a request ends when a service never stops sending', async () => {
   let sentBytes = 0
   using server = Bun.serve({
     hostname: '127.0.0.1',

@@ -48,7 +48,7 @@ const LARGE: Readonly<Record<string, (plain: Plain, bytes: number) => string>> =
 }
 
 test(
-  `no body holds the event loop for more than ${LIMIT_MS} ms, whatever is in it`,
+  `no body blocks the event loop for more than ${LIMIT_MS} ms, whatever it contains`,
   async () => {
     using double = startRuntimeDouble()
     await using world = await openWorld(double.runtime, await double.runForPeople())

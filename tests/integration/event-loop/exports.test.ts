@@ -22,7 +22,7 @@ const Ids = z.object({ id: z.string(), owner_id: z.string() })
 const EXPORTS = ['/api/usage/export?days=366', '/api/settings/export', '/api/memory/export'] as const
 
 test(
-  `GET /health stays under ${LIMIT_MS} ms at the 99th percentile while an account is exported, and a second export is 429`,
+  `GET /health: below ${LIMIT_MS} ms at the 99th percentile during an export, and 429 for a second export`,
   async () => {
     await using installation = await openInstallation({ environment: { AI_ECHO: 'true', RATE_LIMIT_PASSWORD: '1000' } })
     const program = await installation.start()

@@ -26,7 +26,7 @@ async function withUsers() {
   return { db, all, sqlite: platform.connection.sqlite }
 }
 
-test('ranges name every row once, in the order of the whole, from any row on', async () => {
+test('ranges contain every row once, in the order of the whole, from any row on', async () => {
   const { db, all } = await withUsers()
   for (const from of [undefined, all[0], all[1234], all.at(-2), all.at(-1)]) {
     const found: string[] = []
@@ -44,7 +44,7 @@ test('ranges name every row once, in the order of the whole, from any row on', a
   }
 })
 
-test('pages after a row are read by an index, independent of the depth', async () => {
+test('pages after a row are read by an index, at any depth', async () => {
   const { db, all, sqlite } = await withUsers()
   const last = all[2000]
   const query = db

@@ -26,7 +26,7 @@ test('every foreign key has an index, so that deletions do not scan tables', () 
   expect(references.map(({ table, column }) => `${table}.${column}`).filter((name) => !led.includes(name))).toEqual([])
 })
 
-test('what refers to a row is gone before the row itself, and nothing of others', async () => {
+test('references to a row are deleted before the row, and no others', async () => {
   const { platform, clock, signIn } = testPlatform()
   const [ada, eve] = [await signIn('ada@example.com', 'network'), await signIn('eve@example.com', 'network')]
   const add = ({ id: ownerId }: { id: string }) =>

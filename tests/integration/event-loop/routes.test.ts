@@ -98,7 +98,7 @@ type Route = { key: string; method: string; path: string; api: ApiName; guard: s
 type Measured = Hold & { what: string; isOnce?: boolean }
 
 test(
-  `no request and no job holds the event loop for more than ${LIMIT_MS} ms, with ${PART * 1_000_000} rows of usage and ${PART * 300_000} messages`,
+  `no request and no job blocks the event loop for more than ${LIMIT_MS} ms, with ${PART * 1_000_000} rows of usage and ${PART * 300_000} messages`,
   async () => {
     using folder = tempFolder()
     using double = startRuntimeDouble()

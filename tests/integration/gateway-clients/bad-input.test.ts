@@ -12,10 +12,10 @@ const CASES = DIALECT_CLIENTS.flatMap((client) =>
 )
 const LARGE_BYTES = 8 * 1024 * 1024
 
-describe.each(CASES)('$name over $vendor', ({ client, dialects }) => {
+describe.each(CASES)('$name with $vendor', ({ client, dialects }) => {
   const right = client.ask('Hi', 100)
 
-  test(`POST ${client.path}: 4xx of its dialect for bad input, and nothing is reserved or spent`, async () => {
+  test(`POST ${client.path}: 4xx in its dialect when the input is invalid, and nothing is reserved or spent`, async () => {
     await using gateway = await openGateway(dialects, { monthlyBudgetUsd: 1 })
     const { vendor } = gateway
     const refusals: [what: string, status: number, body: unknown][] = [
@@ -56,7 +56,7 @@ describe.each(CASES)('$name over $vendor', ({ client, dialects }) => {
   }, 300_000)
 })
 
-test('POST /v1/responses: 4xx for the previous response of another user, who keeps it', async () => {
+test('POST /v1/responses: 400 or 404 when the previous response is another user’s, who keeps it', async () => {
   await using gateway = await openGateway(['responses'])
   const { openai, backend, person } = gateway
   const mine = await openai.responses.create({ model: CODEX, input: 'My secret is tea.' })

@@ -51,10 +51,10 @@ function installSdks({ home }: Desk): void {
     symlinkSync(join(ROOT, 'node_modules', name), join(home, 'node_modules', name))
 }
 
-describe.each(VENDORS)('web/docs/calling.md over %s', (_name, dialects) => {
+describe.each(VENDORS)('web/docs/calling.md with %s', (_name, dialects) => {
   const isNative = dialects.length > 1
 
-  test('the examples of curl answer in each dialect, with the headers that the page lists', async () => {
+  test('the curl examples succeed in each dialect, with the headers that the page lists', async () => {
     await using gateway = await openGateway(dialects)
     using desk = openDesk()
     const output = await runExamples(desk, 'curl', gateway)
@@ -104,7 +104,7 @@ describe.each(VENDORS)('web/docs/calling.md over %s', (_name, dialects) => {
 
   // `scripts/test-peers` installs Codex, unless the registry of npm cannot be reached.
   test.skipIf(!findCodingAgents())(
-    'Codex completes the task with its default model as well, whose tools differ',
+    'Codex completes the task with its default model, whose tools differ',
     async () => {
       await using gateway = await openGateway(dialects)
       using desk = openDesk()

@@ -18,9 +18,9 @@ const CASES = DIALECT_CLIENTS.flatMap((client) =>
   ),
 )
 
-describe.each(CASES)('$name over $vendor', ({ client, dialects }) => {
+describe.each(CASES)('$name with $vendor', ({ client, dialects }) => {
   test.each([false, true])(
-    `POST ${client.path}: ${PARALLEL} calls at once stay within a budget, stream %p`,
+    `POST ${client.path}: ${PARALLEL} concurrent calls stay within a budget, stream %p`,
     async (stream) => {
       await using gateway = await openGateway(dialects, { monthlyBudgetUsd: BUDGET_USD })
       const { vendor } = gateway
@@ -47,7 +47,7 @@ describe.each(CASES)('$name over $vendor', ({ client, dialects }) => {
     300_000,
   )
 
-  test(`POST ${client.path}: a stream that its client leaves ends at the vendor and is recorded once`, async () => {
+  test(`POST ${client.path}: a stream ends at the vendor and is recorded once when the client disconnects`, async () => {
     await using gateway = await openGateway(dialects)
     const { vendor } = gateway
     const pieces = Array.from({ length: 40 }, (_, index) => `piece ${index} `)
@@ -75,10 +75,10 @@ describe.each(CASES)('$name over $vendor', ({ client, dialects }) => {
   }, 300_000)
 
   test.each([
-    { name: 'breaks off', fault: { cutAfterEvents: FAULTY_EVENT } },
+    { name: 'disconnects', fault: { cutAfterEvents: FAULTY_EVENT } },
     { name: 'sends an error', fault: { errorAfterEvents: FAULTY_EVENT } },
   ])(
-    `POST ${client.path}: a stream that the vendor $name ends with an error event, and is recorded`,
+    `POST ${client.path}: 200 with an error event, recorded, when the vendor $name during a stream`,
     async ({ fault }) => {
       await using gateway = await openGateway(dialects)
       const { vendor } = gateway
@@ -103,7 +103,7 @@ describe.each(CASES)('$name over $vendor', ({ client, dialects }) => {
     300_000,
   )
 
-  test(`POST ${client.path}: the vendor that does not answer is left when its client leaves`, async () => {
+  test(`POST ${client.path}: a call without a response ends at the vendor when the client disconnects`, async () => {
     await using gateway = await openGateway(dialects)
     const { vendor } = gateway
     vendor.answerWith({ fault: 'silence' })

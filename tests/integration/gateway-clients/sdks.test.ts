@@ -18,10 +18,10 @@ function askForTime({ toolResults }: VendorCall): VendorAnswer {
   return { text: 'Let me look.', toolCalls: [{ name: 'read_clock', arguments: { zone: 'UTC' } }], usage: USAGE }
 }
 
-describe.each(VENDORS)('over %s', (_name, dialects) => {
+describe.each(VENDORS)('with %s', (_name, dialects) => {
   const isNative = dialects.length > 1
 
-  test('POST /v1/messages: the Anthropic client uses a tool, whole and streamed, with images and caching', async () => {
+  test('POST /v1/messages: 200 when the Anthropic client uses a tool, whole and streamed, with images and caching', async () => {
     await using gateway = await openGateway(dialects)
     const { anthropic, vendor } = gateway
     vendor.answerWith(askForTime)
@@ -75,7 +75,7 @@ describe.each(VENDORS)('over %s', (_name, dialects) => {
     )
   }, 300_000)
 
-  test('POST /v1/messages: the Anthropic client reads thinking, counts tokens and lists models', async () => {
+  test('POST /v1/messages: 200 when the Anthropic client reads thinking, counts tokens and lists models', async () => {
     await using gateway = await openGateway(dialects)
     const { anthropic, vendor } = gateway
     vendor.answerWith({ thinking: 'Clocks tell time.', text: 'Noon.' })
@@ -97,7 +97,7 @@ describe.each(VENDORS)('over %s', (_name, dialects) => {
     expect(await gateway.recorded(2)).toHaveLength(2)
   }, 300_000)
 
-  test('POST /v1/messages: the errors of the Anthropic client are of its own classes', async () => {
+  test('POST /v1/messages: 404, 401 and 429 are error classes of the Anthropic client', async () => {
     await using gateway = await openGateway(dialects)
     const { anthropic, vendor, backend } = gateway
     const request = { model: CLAUDE, max_tokens: 10, messages: HI }
@@ -113,7 +113,7 @@ describe.each(VENDORS)('over %s', (_name, dialects) => {
     expect(await failureOf(anthropic.messages.create(request))).toBeInstanceOf(Anthropic.InternalServerError)
   }, 300_000)
 
-  test('POST /v1/responses: the openai client uses a tool, whole and streamed, with images and reasoning', async () => {
+  test('POST /v1/responses: 200 when the openai client uses a tool, whole and streamed, with images and reasoning', async () => {
     await using gateway = await openGateway(dialects)
     const { openai, vendor } = gateway
     vendor.answerWith((call) => ({ ...askForTime(call), ...(isNative && { thinking: 'A clock helps.' }) }))
@@ -160,7 +160,7 @@ describe.each(VENDORS)('over %s', (_name, dialects) => {
     )
   }, 300_000)
 
-  test('POST /v1/responses: the openai client continues, reads, and deletes stored responses', async () => {
+  test('POST /v1/responses: 200 when the openai client continues, reads, and deletes stored responses', async () => {
     await using gateway = await openGateway(dialects)
     const { openai, vendor } = gateway
     vendor.answerWith(({ number }) => ({ text: `Answer ${number}.` }))
@@ -181,7 +181,7 @@ describe.each(VENDORS)('over %s', (_name, dialects) => {
     expect(await gateway.recorded(3)).toHaveLength(3)
   }, 300_000)
 
-  test('POST /v1/responses: the errors of the openai client are of its own classes', async () => {
+  test('POST /v1/responses: 404, 401 and 429 are error classes of the openai client', async () => {
     await using gateway = await openGateway(dialects)
     const { openai, vendor, backend } = gateway
     const request = { model: CODEX, input: 'Hi' }
@@ -196,7 +196,7 @@ describe.each(VENDORS)('over %s', (_name, dialects) => {
   }, 300_000)
 })
 
-test('POST /v1/chat/completions: the openai client uses a tool, whole and streamed', async () => {
+test('POST /v1/chat/completions: 200 when the openai client uses a tool, whole and streamed', async () => {
   await using gateway = await openGateway(['chat'])
   const { openai, vendor } = gateway
   vendor.answerWith(askForTime)

@@ -39,7 +39,7 @@ async function openVendors() {
 
 const HI = [{ role: 'user' as const, content: 'Hi' }]
 
-test('POST /v1/messages: Anthropic gets its own name of the model, whichever name the caller gives', async () => {
+test('POST /v1/messages: 200 with Anthropic’s name of the model for any name of the caller', async () => {
   await using test = await openVendors()
   for (const model of ['claude-opus-4-8', 'anthropic/claude-opus-4.8', 'claude-opus-99']) {
     const { data, response } = await test.claude.messages.create({ model, max_tokens: 10, messages: HI }).withResponse()
@@ -56,7 +56,7 @@ test('POST /v1/messages: Anthropic gets its own name of the model, whichever nam
   ])
 }, 300_000)
 
-test('POST /v1/responses: OpenAI gets its own name of the model, versions included', async () => {
+test('POST /v1/responses: 200 with OpenAI’s name of the model, including versions', async () => {
   await using test = await openVendors()
   for (const model of ['gpt-5.5', 'openai/gpt-5.5', 'gpt-5.5-2026-04-23', 'gpt-99'])
     expect((await test.gpt.responses.create({ model, input: 'Hi' })).output_text).toBe('Hello.')
@@ -65,7 +65,7 @@ test('POST /v1/responses: OpenAI gets its own name of the model, versions includ
   expect(served).toEqual(['gpt-5.5', 'gpt-5.5', 'gpt-5.5-2026-04-23', 'gpt-99'].map((model) => ['responses', model]))
 }, 300_000)
 
-test('POST /v1/messages: a model of OpenAI answers the Anthropic client, and one of Anthropic the openai client', async () => {
+test('POST /v1/messages: 200 for the Anthropic client from a model of OpenAI, and for the openai client from one of Anthropic', async () => {
   await using test = await openVendors()
   const message = await test.claude.messages.stream({ model: 'gpt-5.5', max_tokens: 10, messages: HI }).finalMessage()
   expect(message.content).toMatchObject([{ type: 'text', text: 'Hello.' }])
@@ -75,7 +75,7 @@ test('POST /v1/messages: a model of OpenAI answers the Anthropic client, and one
   expect([...test.openai.calls, ...test.anthropic.calls].map(({ dialect }) => dialect)).toEqual(['chat', 'chat'])
 }, 300_000)
 
-test('POST /v1/responses: built-in tools are left out for Anthropic, and x-stead-dropped names them', async () => {
+test('POST /v1/responses: 200 from Anthropic without built-in tools, which x-stead-dropped names', async () => {
   await using test = await openVendors()
   const tools = [{ type: 'web_search' }, { type: 'namespace', name: 'agents', description: 'Agents', tools: [] }]
   const body = { model: 'claude-opus-4-8', input: 'Hi', tools, stream: true }
@@ -88,7 +88,7 @@ test('POST /v1/responses: built-in tools are left out for Anthropic, and x-stead
   expect(test.openai.calls[0]?.body.tools).toEqual(tools)
 }, 300_000)
 
-test('POST /v1/messages: fallbacks are tried in turn and not passed on', async () => {
+test('POST /v1/messages: 200 from a fallback, which is not sent to the vendor', async () => {
   await using test = await openVendors()
   test.anthropic.answerWith({ fault: { status: 529 } })
   const response = await test.post('/v1/messages', {

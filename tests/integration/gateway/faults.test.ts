@@ -34,7 +34,7 @@ const fault = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Fault>('hang') },
 )
 
-test('while one target is healthy every call is answered whole, whatever the others do', async () => {
+test('every call is answered completely while one target works', async () => {
   await using test = await aiPlatform({ timeoutMs: TIMEOUT_MS })
   const { key } = await test.join('network')
   const models = TIERS.reasoning.models
@@ -66,7 +66,7 @@ test('while one target is healthy every call is answered whole, whatever the oth
   expect(booked.filter(({ success }) => success)).toHaveLength(calls)
 }, 300_000)
 
-test('an answer cut at any byte is never given as a whole one', async () => {
+test('an answer that is cut at any byte is never reported as complete', async () => {
   await using test = await aiPlatform({ timeoutMs: TIMEOUT_MS })
   const { key } = await test.join('network')
   const ask = (stream: boolean) => test.ask(OPENAI, { model: MODEL, messages: HI, stream }, bearer(key))
@@ -87,7 +87,7 @@ test('an answer cut at any byte is never given as a whole one', async () => {
   }
 }, 300_000)
 
-test('200 calls at once at the limit of a plan do not pass it', async () => {
+test('the limit of a plan is never exceeded by 200 concurrent calls near it', async () => {
   await using test = await aiPlatform()
   const { key, user } = await test.join('solo')
   const month = test.clock.now().toISOString().slice(0, 7)

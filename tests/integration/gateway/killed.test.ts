@@ -60,7 +60,7 @@ test(
 )
 
 test(
-  'a stop leaves nothing noted',
+  'a stop leaves no running call recorded',
   async () => {
     await using provider = await startProvider({ fault: 'hang' })
     await using installation = await openInstallation({ environment: withProvider(provider) })

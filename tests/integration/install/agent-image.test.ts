@@ -17,7 +17,7 @@ const engine = executable === null ? null : await findEngine()
 if (!engine) console.warn('stead agent-image is not tested: that takes an engine and the executable (bun run build).')
 
 test.skipIf(!engine)(
-  'stead agent-image: the executable alone makes the image, once; an agent made from it answers, remembers and has no root',
+  'stead agent-image: builds the image once from the executable; its agent answers, remembers and is not root',
   async () => {
     if (!engine || !executable) return
     const image = `stead-agent:made-by-itself-${process.pid}`
@@ -56,7 +56,7 @@ test.skipIf(!engine)(
   PATIENCE_MS,
 )
 
-test('stead agent-image: 1 and one line without an engine, and from a checkout', async () => {
+test('stead agent-image: exits with 1 and one line without an engine, and in a checkout', async () => {
   await using installation = await openInstallation({ environment: { DOCKER_HOST: '/nowhere/docker.sock' } })
   const { exitCode, stdout, stderr } = await installation.run(['agent-image'])
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })

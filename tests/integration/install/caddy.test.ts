@@ -53,7 +53,7 @@ async function startCaddy(domain: string, web: string, backend: string) {
 }
 
 test.skipIf(!caddy)(
-  'Caddyfile: the dashboard, the backend and agents have certificates of their names, and a name that leads nowhere gets none',
+  'Caddyfile: the dashboard, the backend API and agents get certificates, and unknown names none',
   async () => {
     const domain = 'stead.test'
     await using installation = await openInstallation({

@@ -14,7 +14,7 @@ const engine = hasDocker ? await findEngine() : null
 if (!engine) console.warn('docker build is not tested: that takes the Docker CLI, an engine and the executable.')
 
 test.skipIf(!engine)(
-  'docker build --target prebuilt: the image runs dist/stead, and nothing else of dist is sent',
+  'docker build --target prebuilt: the image runs dist/stead, and no other file of dist is sent',
   async () => {
     if (!engine || !executable) return
     using context = tempFolder()

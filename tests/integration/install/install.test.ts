@@ -30,7 +30,7 @@ function openMachine(shell: string[], program = PROGRAM) {
 }
 
 test.each(SHELLS.map((shell) => [shell.join(' '), shell] as const))(
-  'install.sh in %s: installs a file, does so once, replaces it, and removes it, without the network',
+  'install.sh in %s: installs a file once, replaces it, and removes it, without the network',
   (_name, shell) => {
     using it = openMachine([...shell])
     writeFileSync(`${it.file}.sha256`, `${it.sum}  download\n`)
@@ -52,7 +52,7 @@ test.each(SHELLS.map((shell) => [shell.join(' '), shell] as const))(
 )
 
 test.each(SHELLS.map((shell) => [shell.join(' '), shell] as const))(
-  'install.sh in %s: 1 and nothing installed for another checksum, no file, or one that does not run; 2 for wrong usage',
+  'install.sh in %s: exits with 1 and installs nothing when checksum, file or program is wrong; 2 for wrong usage',
   (_name, shell) => {
     using it = openMachine([...shell], '#!/bin/sh\nexit 1\n')
     const refuse = (args: string[], exitCode: number, reason: string) => {
@@ -101,7 +101,7 @@ test('install.sh: downloads the executable for this machine and installs it only
   expect(readFileSync(target, 'utf8')).toBe(PROGRAM)
 })
 
-test('install.sh: 1 and a line that names STEAD_DOWNLOAD_URL when nothing says where the release is', () => {
+test('install.sh: exits with 1 and a line that names STEAD_DOWNLOAD_URL when no release URL is known', () => {
   using folder = tempFolder()
   const { exitCode, stderr } = Bun.spawnSync(['sh', SCRIPT, '--prefix', folder.path, '--no-service'], {
     env: { PATH: '/usr/bin:/bin', HOME: folder.path },
@@ -138,7 +138,7 @@ test.skipIf(process.platform !== 'linux')(
   },
 )
 
-test('writeInstaller: install.sh of a release downloads from where it is published, unless STEAD_DOWNLOAD_URL is set', async () => {
+test('writeInstaller: install.sh of a release downloads from its URL unless STEAD_DOWNLOAD_URL is set', async () => {
   using folder = tempFolder()
   const name = `stead-${ownTarget()}`
   const sum = Bun.CryptoHasher.hash('sha256', PROGRAM, 'hex')
@@ -163,11 +163,11 @@ test('writeInstaller: install.sh of a release downloads from where it is publish
   )
 })
 
-test.skipIf(Bun.which('shellcheck') === null)('install.sh: shellcheck has nothing to say', () => {
+test.skipIf(Bun.which('shellcheck') === null)('install.sh: shellcheck reports nothing', () => {
   const { exitCode, stdout } = Bun.spawnSync(['shellcheck', SCRIPT])
   expect([exitCode, stdout.toString()]).toEqual([0, ''])
 })
 
-test('install.sh may be run as it is', () => {
+test('install.sh is executable', () => {
   expect(statSync(SCRIPT).mode & 0o111).not.toBe(0)
 })

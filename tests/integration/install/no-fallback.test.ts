@@ -10,7 +10,7 @@ const PATIENCE_MS = 600_000
 const Agents = z.object({ agents: z.array(z.object({ status: z.string(), lastError: z.string().nullable() })) })
 
 test(
-  'AGENT_RUNTIME=auto: once the installation has run containers, provisioning and doctor fail with the reason and the command, and no process is started',
+  'AGENT_RUNTIME=auto: provisioning and doctor fail with the reason when containers ran before, and no process is started',
   async () => {
     await using installation = await openInstallation({
       environment: { AGENT_RUNTIME: 'auto', DOCKER_HOST: '/nowhere/docker.sock' },

@@ -31,7 +31,7 @@ async function build(cwd: string, ...args: string[]): Promise<void> {
 }
 
 test(
-  'bun run build --target: a release is an executable of each target with its own SQLite, their sums, and nothing else; built again elsewhere it has the same bytes',
+  'bun run build --target: a release has an executable per target with its own SQLite, checksums, and the same bytes elsewhere',
   async () => {
     using folder = tempFolder()
     const first = folder.file('first')
@@ -75,7 +75,7 @@ test('bun run build writes no source maps', () => {
   expect(folders.flatMap((folder) => [...new Bun.Glob('**/*.map').scanSync(folder)])).toEqual([])
 })
 
-test('toTarget: names as Bun gives them, and what nothing is built for', () => {
+test("toTarget accepts Bun's names, and throws for others", () => {
   expect(toTarget('bun-linux-arm64')).toBe('linux-arm64')
   expect(toTarget('darwin-arm64')).toBe('darwin-arm64')
   expect(() => toTarget('windows-x64')).toThrow('--target windows-x64: there are linux-x64,')
@@ -86,7 +86,7 @@ test.each([
   ['an ELF file without a loader', `\x7fELF\x02\x01${'\0'.repeat(58)}`, 'names no loader'],
   ['an unsigned Mach-O file', `\xcf\xfa\xed\xfe\x0c\0\0\x01${'\0'.repeat(24)}`, 'is not signed'],
   ['a Mach-O file of another machine', `\xcf\xfa\xed\xfe\x0c\0\0\x02${'\0'.repeat(24)}`, 'another machine'],
-])('readTarget: %s is refused', (_what, content, reason) => {
+])('readTarget throws when given %s', (_what, content, reason) => {
   expect(() => readTarget(Buffer.from(content, 'latin1'))).toThrow(reason)
 })
 

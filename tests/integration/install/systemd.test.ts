@@ -13,7 +13,7 @@ const manager = executable === null ? null : await openUserManager()
 if (!manager) console.warn('The unit is not run here: that takes root, systemd and the executable (bun run build).')
 
 test.skipIf(!manager)(
-  'install.sh --user under systemd: a service that is ready, comes back when it is killed, is upgraded, goes back, and is removed',
+  'install.sh --user under systemd: the service becomes ready, restarts when killed, is upgraded, rolled back and removed',
   async () => {
     if (!manager || !executable) return
     await using it = manager

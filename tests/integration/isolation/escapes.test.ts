@@ -41,7 +41,7 @@ async function createTargets(dataDir: string) {
 }
 
 test.skipIf(reason !== null)(
-  'an isolated process agent escapes in none of its attempts',
+  'an isolated process agent fails in every escape attempt',
   async () => {
     using folder = tempFolder()
     const { agents, other } = await createTargets(folder.path)

@@ -101,7 +101,7 @@ describe.each(['docker', 'swarm'])('AGENT_RUNTIME=%s', (runtime) => {
 })
 
 test.skipIf(!possible.includes('docker'))(
-  'stead backup create and restore: a container agent that sleeps is asleep in an engine that had nothing of it, and wakes with all that it had stored',
+  'stead backup create and restore: a sleeping container agent is restored into an empty engine, and wakes with its data',
   async () => {
     if (!engine) return
     const image = (await importLiveImages(engine.docker)).good

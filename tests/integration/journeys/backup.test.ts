@@ -101,7 +101,7 @@ test(
 )
 
 test(
-  'stead backup restore: no start on the folder of an interrupted restore until it is repeated',
+  'stead backup restore: the folder of an interrupted restore refuses to start until the restore is repeated',
   async () => {
     await using installation = await openInstallation()
     const made = await installation.run(['user', 'create', 'ada@example.com', '--password-stdin'], {
@@ -128,7 +128,7 @@ test(
 )
 
 test(
-  'stead backup restore --agent: one that slept when the backup was made and was deleted since comes back while Stead runs',
+  'stead backup restore --agent: restores a deleted agent that slept at the backup while Stead runs',
   async () => {
     await using provider = await startProvider(answerLikeAModel)
     const sleepy = { AGENT_SLEEP_MINUTES: '0.02' }

@@ -83,7 +83,7 @@ test.each([
   ['Discord', openDiscord],
   ['Slack', openSlack],
 ])(
-  'on %s an owner saves a token, lets herself in, talks, sends a file, stops an answer, and talks on through a restart and a kill of the platform',
+  'on %s an owner saves a token, pairs herself, chats, sends a file, stops an answer, and continues after a restart and a kill',
   async (_name, openMessenger) => {
     const messenger = openMessenger()
     onTestFinished(() => messenger.stop())

@@ -43,7 +43,7 @@ async function runCommand(
 }
 
 test.skipIf(!engine)(
-  'AGENT_RUNTIME=docker: run_shell runs as the agent’s user in its container, cannot change its image, and leaves nothing running; without Python it says so',
+  'AGENT_RUNTIME=docker: run_shell runs as the agent’s user in its container, cannot change its image, and leaves no process; without Python it says so',
   async () => {
     if (!engine) return
     await using provider = await startProvider()
@@ -87,7 +87,7 @@ const hasPython = existsSync(PYTHON)
 if (!hasPython) console.info(`run_python in a container is not tried: there is no ${PYTHON} to pack`)
 
 test.skipIf(!engine || !hasPython)(
-  'AGENT_RUNTIME=docker: run_python runs in an image with this machine’s Python, as the agent’s user, with the modules that are in C',
+  'AGENT_RUNTIME=docker: run_python runs in an image with this machine’s Python, as the agent’s user, with C modules',
   async () => {
     if (!engine) return
     await using provider = await startProvider()
@@ -141,7 +141,7 @@ for await (const line of console) {
 }`
 
 test.skipIf(!engine)(
-  'AGENT_RUNTIME=docker: an MCP server by command runs in the agent’s container with its sealed environment, and the owner tries it from outside',
+  'AGENT_RUNTIME=docker: an MCP server command runs in the agent’s container with its encrypted environment, and the owner calls it',
   async () => {
     if (!engine) return
     await using provider = await startProvider()

@@ -39,7 +39,7 @@ function readComposedRules() {
   return readEngineRules(services.engine.command)
 }
 
-test('compose.yaml: what could take over the host is not let through to the engine', () => {
+test('compose.yaml: the proxy refuses engine calls that could take over the host', () => {
   const rules = readComposedRules()
   const isLet = (line: string) => {
     const [method = '', path = ''] = line.split(' ')
@@ -62,7 +62,7 @@ test('compose.yaml: what could take over the host is not let through to the engi
 })
 
 test.skipIf(!engine)(
-  'the image: first-run page, no root, read-only; process agents come back when the container is made anew',
+  'the image: shows the first-run page, is not root and read-only; process agents return when the container is replaced',
   async () => {
     if (!engine || !executable) return
     await using provider = await startProvider()
@@ -88,7 +88,7 @@ test.skipIf(!engine)(
 )
 
 test.skipIf(!engine)(
-  'the image, with the engine behind the rules of compose.yaml: agents go on while the container is made anew, and know what they knew',
+  'the image with the proxy of compose.yaml: agents run while the container is replaced, and keep their memory',
   async () => {
     if (!engine || !executable) return
     await using provider = await startProvider()

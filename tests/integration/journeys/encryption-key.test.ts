@@ -30,7 +30,7 @@ async function startInVain(installation: Installation, environment: Record<strin
 }
 
 test(
-  'a key that is missing, wrong or cut stops the start with 78 and one line, and doctor sees it; a database of before that does not name its key is tried with what it holds',
+  'the start ends with 78 and one line, which doctor shows, when the key is missing, wrong or cut',
   async () => {
     const { installation, database, key } = await openSealed()
     await using _installation = installation
@@ -95,7 +95,7 @@ test(
 )
 
 test(
-  'a database that a command has made, with nothing sealed in it, gets its key at the first start',
+  'a database without encrypted values gets its key at the first start',
   async () => {
     await using installation = await openInstallation()
     const made = await installation.run(['user', 'create', 'ada@example.com', '--password-stdin'], {
@@ -113,7 +113,7 @@ test(
 )
 
 test(
-  'rotate-key --drop-sealed: 2 with the list of lost secrets without --yes; with --yes the service starts and its agents get new tokens',
+  'rotate-key --drop-sealed: exits with 2 and the lost secrets without --yes; with it the service starts and agents get new tokens',
   async () => {
     await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
     const program = await installation.start()

@@ -19,7 +19,7 @@ function findLink(program: Program): Promise<string> {
 const tokenOf = (link: string) => new URL(link).searchParams.get('token')
 
 test(
-  'every start without an account prints a new setup link; setup-link prints another; none once an account exists',
+  'a start without an account prints a new setup link; setup-link prints another; none when an account exists',
   async () => {
     await using installation = await openInstallation()
     const first = await installation.start()
@@ -56,7 +56,7 @@ test(
 )
 
 test(
-  'stead user setup-link: 78 on a data folder that Stead never started on, which it leaves as it is',
+  'stead user setup-link: exits with 78 and changes nothing when Stead never started on the folder',
   async () => {
     await using installation = await openInstallation()
     expect(await installation.run(['user', 'setup-link'])).toMatchObject({
@@ -86,7 +86,7 @@ test(
 )
 
 test(
-  'ADMIN_EMAIL and ADMIN_PASSWORD_FILE make the owner at the first start, and no link is printed',
+  'ADMIN_EMAIL and ADMIN_PASSWORD_FILE create the administrator at the first start, and no link is printed',
   async () => {
     await using installation = await openInstallation()
     const file = join(installation.dataDir, '..', 'password')
@@ -100,7 +100,7 @@ test(
 )
 
 test.skipIf(!hasBrowser())(
-  '/setup on a phone: the link of the banner makes the owner and signs in; without a link, and after it, the page says so',
+  '/setup on a phone: the printed link creates the administrator and signs in; without a link, and later, the page says so',
   async () => {
     await using installation = await openInstallation()
     const program = await installation.start()

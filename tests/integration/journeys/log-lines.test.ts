@@ -96,7 +96,7 @@ test('each sign-in and administrative action logs one line with user and request
   }
 }, 300_000)
 
-test('one request id leads from the web to the agent, and from there to the model and back', async () => {
+test('one request id is sent from the web API to the agent, to the model and back', async () => {
   await using provider = await startProvider(answerLikeAModel)
   await using installation = await openTestInstallation(withProvider(provider))
   const { ask, linesOf, server, person } = installation

@@ -4,14 +4,14 @@ import { findFreePorts } from '../../harness/ports.ts'
 import { openInstallation } from '../../harness/server.ts'
 import { answerLikeAModel, doMainJob, withProvider } from './main-job.ts'
 
-test('from an empty folder to an agent that works, costs, and is still there after a restart', async () => {
+test('the main job: from an empty folder to an agent that answers, costs, and exists after a restart', async () => {
   await using provider = await startProvider(answerLikeAModel)
   await using installation = await openInstallation({ environment: withProvider(provider) })
   await doMainJob(installation, provider)
 }, 300_000)
 
 test.each(['WEB_PORT', 'BACKEND_PORT', 'SUMMARIZER_PORT'])(
-  'serve: 75 and one line naming %s when another program has that port',
+  'serve: exits with 75 and one line that names %s when another program uses that port',
   async (name) => {
     using other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('mine') })
     await using installation = await openInstallation({ environment: { [name]: String(other.port) } })
@@ -21,14 +21,14 @@ test.each(['WEB_PORT', 'BACKEND_PORT', 'SUMMARIZER_PORT'])(
   },
 )
 
-test('serve: 78 and one line when the data folder cannot be made', async () => {
+test('serve: exits with 78 and one line when the data folder cannot be created', async () => {
   await using installation = await openInstallation({ environment: { DATA_DIR: '/proc/nowhere' } })
   const { exitCode, stdout, stderr } = await installation.run(['serve'])
   expect(stderr).toMatch(/^stead: DATA_DIR: \/proc\/nowhere cannot be written \([^\n]+\)\n$/)
   expect({ exitCode, stdout }).toEqual({ exitCode: 78, stdout: '' })
 })
 
-test('serve: 75 and one line when another Stead runs on the same folder, which is not disturbed', async () => {
+test('serve: exits with 75 and one line when another Stead uses the folder, which continues', async () => {
   await using installation = await openInstallation()
   const program = await installation.start()
   const [web, backend, summarizer] = await findFreePorts(3)

@@ -29,7 +29,7 @@ if (left.length > 0) {
 
 describe.each(RUNTIMES)('AGENT_RUNTIME=%s', (runtime) => {
   test.skipIf(!possible.includes(runtime))(
-    'one memory: what either side stores the other sees at once, and a reset clears both',
+    'memory is shared: each side reads at once what the other stored, and a reset clears both',
     async () => {
       await using provider = await startProvider()
       await using server = await startServer({

@@ -11,7 +11,7 @@ import { ADA, answerWithTools, servePage } from './messenger-agent.ts'
 
 const TOKEN = '42:secret-of-the-bot'
 
-test('with a key of a provider and a token of Telegram alone: it answers, reads a page, reminds, and asks before it deletes', async () => {
+test('a provider key and a Telegram token are enough: the agent answers, reads a page, reminds, and asks before it deletes', async () => {
   const telegram = startTelegramDouble()
   const bot = telegram.addBot(TOKEN)
   const site = servePage()

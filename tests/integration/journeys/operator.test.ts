@@ -35,7 +35,7 @@ beforeAll(async () => {
 }, PATIENCE_MS)
 
 test(
-  'an operator installs, works, backs up, upgrades, goes back, is killed in the middle, and moves to another host: nothing is lost',
+  'an operator installs, works, backs up, upgrades, rolls back, survives a kill, and moves to another host without losing data',
   async () => {
     await using provider = await startProvider(answerLikeAModel)
     using place = tempFolder()

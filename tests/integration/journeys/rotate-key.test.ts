@@ -85,7 +85,7 @@ async function rotateAndDie(
 }
 
 test(
-  'stead rotate-key: a new key opens everything, the one before is kept for backups, nothing sealed with it is left in the file, and agents do not notice',
+  'stead rotate-key: the new key decrypts everything, the old one is kept for backups, no value keeps its encryption, and agents keep running',
   async () => {
     const it = await openSealed()
     await using installation = it.installation
@@ -168,7 +168,7 @@ async function expectNothingChanges({ installation, database, readKeys }: Sealed
 }
 
 test(
-  'with ENCRYPTION_KEY set the new key is read from standard input and is the only one from then on; kill -9 at any step: one of the two keys starts, the other does not, and it can be run again',
+  'stead rotate-key with ENCRYPTION_KEY: reads the new key from standard input; when killed, exactly one key starts, and it can run again',
   async () => {
     const it = await openSealed({ ENCRYPTION_KEY: FIRST })
     await using installation = it.installation
@@ -206,7 +206,7 @@ test(
 )
 
 test(
-  'kill -9 at any step: the next start has one of the two keys, and everything can be opened',
+  'stead rotate-key: the next start has one of the two keys, which decrypts everything, when the command is killed at any step',
   async () => {
     const it = await openSealed()
     await using installation = it.installation
@@ -265,7 +265,7 @@ test.each<[string, string[], { stdin?: string; environment?: Record<string, stri
   ['an argument', ['now'], {}, 2, "too many arguments for 'rotate-key'. Expected 0 arguments but got 1: now."],
   ['no database', [], {}, 78, /^DATA_DIR: there is no \S+\/stead\.db: nothing is sealed yet$/],
 ])(
-  'rotate-key, %s: one line and nothing is made',
+  'stead rotate-key, %s: prints one line and creates nothing',
   async (_what, args, options, exitCode, line) => {
     await using installation = await openInstallation()
     const finished = await installation.run(['rotate-key', ...args], options)

@@ -14,12 +14,12 @@ const PATIENCE_MS = 600_000
 
 const engine = await findEngine()
 
-describe.skipIf(engine === null)('AGENT_RUNTIME=auto, while an engine comes and goes', () => {
+describe.skipIf(engine === null)('AGENT_RUNTIME=auto, while an engine starts and stops', () => {
   const folder = tempFolder()
   afterAll(() => folder[Symbol.dispose]())
 
   test(
-    'every agent keeps the runtime it was made with, and a deletion ends what runs wherever it runs',
+    'every agent keeps its runtime, and a deletion ends it in whichever runtime it runs',
     async () => {
       if (!engine) return
       const image = (await importLiveImages(engine.docker)).good

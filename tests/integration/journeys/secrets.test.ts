@@ -68,7 +68,7 @@ test('files are readable by their owner only, and no secret is in a log, environ
     expect(reported.includes(secret)).toBe(false)
 }, 300_000)
 
-test('the passwords of a service and of the command line are hashed as OWASP asks', async () => {
+test('the passwords of a service and of the command line are hashed with the parameters of OWASP', async () => {
   await using installation = await openInstallation()
   const program = await installation.start()
   await signUp(program.urls.web)
@@ -81,7 +81,7 @@ test('the passwords of a service and of the command line are hashed as OWASP ask
   for (const hash of hashes) expect(hash).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
 }, 300_000)
 
-test('after all actions of an account, no table and no log line contains a usable secret', async () => {
+test('after every action of an account, no table and no log line contains a usable secret', async () => {
   await using oidc = await startOidcProvider(`${ORIGIN}/api/auth/idp-b/callback`)
   using issuer = await startEventIssuer()
   await using it = await mailingPlatform({

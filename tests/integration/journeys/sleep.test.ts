@@ -60,7 +60,7 @@ function startCountingProvider(): Promise<ProviderDouble> {
 }
 
 test(
-  'an idle agent sleeps: no process is left, POST /api/chat wakes it, and it knows what was said before; 50 questions at once wake it once, and each is answered',
+  'an idle agent sleeps without a process, and POST /api/chat wakes it once for 50 concurrent messages, with its memory',
   async () => {
     await using provider = await startCountingProvider()
     await using installation = await openInstallation({ environment: { ...withProvider(provider), ...SLEEPY } })
@@ -92,7 +92,7 @@ test(
 )
 
 test(
-  'a platform that was killed while agents slept and woke starts with one truth: none runs that sleeps',
+  'a platform that was killed while agents slept and woke starts with a consistent state, and no sleeping agent runs',
   async () => {
     await using provider = await startCountingProvider()
     await using installation = await openInstallation({ environment: { ...withProvider(provider), ...SLEEPY } })

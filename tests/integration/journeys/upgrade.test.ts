@@ -61,7 +61,7 @@ async function createUser(installation: Installation): Promise<void> {
 }
 
 test(
-  'upgrade --from: 0, the new executable is in place after a backup and a trial, the former one beside it',
+  'upgrade --from: exits with 0 after a backup and a trial; the new executable is installed and the old one kept',
   async () => {
     await using it = await openInstalled()
     await createUser(it)
@@ -83,7 +83,7 @@ test(
 const engine = await findEngine()
 
 test.skipIf(engine === null)(
-  'upgrade --from: makes the agent image of the new version, with the packs of the present one, where agents run in containers',
+  'upgrade --from: builds the agent image of the new version with the current packs when agents run in containers',
   async () => {
     if (!engine) return
     const [present, next] = [`stead-agent:${manifest.version}`, 'stead-agent:9.0.0']
@@ -117,7 +117,7 @@ const UNWELL: readonly [serve: string, reason: string][] = [
 ]
 
 test(
-  'upgrade --from: 3 when the new one ends at once, spoils the database or has migrated further, and executable and database are as they were; the former one refuses what is newer with 78 and leaves it untouched',
+  'upgrade --from: exits with 3 and restores executable and database when the new one fails; the old one refuses a newer database with 78',
   async () => {
     await using it = await openInstalled()
     await createUser(it)
@@ -153,7 +153,7 @@ test(
 )
 
 test(
-  'upgrade --from: agents go on while the new one is tried and goes back',
+  'upgrade --from: agents keep running while the new version is tried and rolled back',
   async () => {
     await using it = await openInstalled({ AI_ECHO: 'true' })
     const program = await it.start()
@@ -170,7 +170,7 @@ test(
 )
 
 test(
-  'upgrade --from: 1 when the former state cannot be kept, and the service that was stopped for it runs again',
+  'upgrade --from: exits with 1 when the current state cannot be backed up, and the stopped service runs again',
   async () => {
     await using it = await openInstalled()
     await createUser(it)
@@ -204,7 +204,7 @@ test(
 )
 
 test(
-  'upgrade --from: 1 and nothing changed for no file, no Stead, a wrong checksum, no consent, and beside a running service',
+  'upgrade --from: exits with 1 and changes nothing without a file, a Stead, the checksum or consent, and when a service runs',
   async () => {
     await using it = await openInstalled()
     const refuse = async (args: string[], reason: RegExp) => {

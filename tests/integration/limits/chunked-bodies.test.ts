@@ -70,7 +70,7 @@ test.each(['web', 'backend', 'summarizer'] as const)(
   },
 )
 
-test('GET /healthz: 413 on each port when its content-length is over 1 MB', async () => {
+test('GET /healthz: 413 on each port when its content-length exceeds 1 MB', async () => {
   const { app } = testPlatform()
   const headers = { 'content-length': String(1024 * 1024 + 1) }
   for (const api of ['web', 'backend', 'summarizer'] as const) {

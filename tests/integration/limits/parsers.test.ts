@@ -171,7 +171,7 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   withoutUserinfo,
 }
 
-test.each(Object.entries(PARSERS))('%s takes linear time on 100 KB of every class of character', (_name, parse) => {
+test.each(Object.entries(PARSERS))('%s takes linear time on 100 KB of every class of characters', (_name, parse) => {
   const slow = TEXTS.flatMap((text) => {
     const ms = leastMs(() => parse(text))
     return ms > MAX_MS ? [`${JSON.stringify(text.slice(0, 20))}: ${Math.round(ms)} ms`] : []

@@ -33,7 +33,7 @@ async function removeAll(instance: string): Promise<void> {
 }
 
 test.skipIf(!canRun)(
-  'home --image: the agent is a container that talks to the platform, and stops with the command',
+  'home --image: the agent is a container that connects to the platform, and stops with the command',
   async () => {
     await using installation = await openInstallation({ environment: { AI_ECHO: 'true', HOST: '0.0.0.0' } })
     const { urls } = await installation.start()

@@ -35,7 +35,7 @@ async function openPlatform() {
   }
 }
 
-test('home: an agent here, registered there; it outlives the platform, comes back to it, and ends cleanly', async () => {
+test('home: a local agent is registered, outlives the platform, reconnects to it, and ends cleanly', async () => {
   await using platform = await openPlatform()
   using folder = tempFolder()
   const args = ['--platform', platform.backend, '--port', '0', '--dir', folder.file('home'), '--every', '0.5']
@@ -113,7 +113,7 @@ test('an invalid option before the start prints one line and exits with 2', asyn
   expect(ended).toEqual(cases.map(([, , line]) => ({ exitCode: 2, stderr: `stead: ${line}\n`, events: [] })))
 }, 300_000)
 
-test('link: a gateway that runs here is registered, and heartbeats stop while it is down', async () => {
+test('link: a local gateway is registered, and heartbeats stop while it is down', async () => {
   await using platform = await openPlatform()
   const [port = 0] = await findFreePorts(1)
   await using agent = await startTestAgent({ port })

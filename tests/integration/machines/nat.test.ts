@@ -58,7 +58,7 @@ async function disturb(network: NatNetwork, port: number): Promise<void> {
 }
 
 test.skipIf(reason !== null)(
-  'a machine behind NAT: under load, with disconnects, every accepted message is answered and arrives once',
+  'a machine behind NAT answers every accepted message once under load and disconnects',
   async () => {
     using network = openNatNetwork()
     await using installation = await openInstallation({ environment: { AI_ECHO: 'true', HOST: '0.0.0.0' } })

@@ -26,7 +26,7 @@ const untilOnline = (person: Person) =>
     return machine?.tunnel.state === 'online' && machine.agentId ? { ...machine, agentId: machine.agentId } : undefined
   })
 
-test('home pairs with a code; chat, files, log and agent pages go through the tunnel; a restart needs no code', async () => {
+test('home: pairs with a code; chat, files, log and agent pages use the tunnel; a restart needs no code', async () => {
   await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
   const program = await installation.start()
   const person = await signUp(program.urls.web)
@@ -79,7 +79,7 @@ test('home pairs with a code; chat, files, log and agent pages go through the tu
   expect(refused.stderr).toContain('This machine is not paired: create a new pairing code')
 }, 300_000)
 
-test('link pairs with a code; a wrong, used or expired code ends with 1 and says so', async () => {
+test('link: pairs with a code, and exits with 1 and the reason when the code is wrong, used or expired', async () => {
   await using installation = await openInstallation({ environment: { PAIRING_CODE_MINUTES: '0.25' } })
   const program = await installation.start()
   const person = await signUp(program.urls.web)

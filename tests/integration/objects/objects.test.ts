@@ -22,7 +22,7 @@ const namesOf = async (objects: Objects, prefix: string) => (await objects.list(
 const leftovers = () => readdirSync(tmpdir()).filter((name) => name.startsWith('stead-object-'))
 
 describe.each(['folder', 'bucket'])('objects in a %s', (kind) => {
-  test('put, list, use, read, move and remove keep what they say, and nothing else', async () => {
+  test('put, list, use, read, move and remove change exactly the named objects', async () => {
     using folder = tempFolder()
     const bucket = kind === 'bucket' ? await openBucket() : null
     const objects = bucket?.objects ?? openObjects({ folder: folder.path })
@@ -49,7 +49,7 @@ describe.each(['folder', 'bucket'])('objects in a %s', (kind) => {
     await bucket?.s3[Symbol.asyncDispose]()
   })
 
-  test('put stores nothing when the file cannot be written, and keeps the former content', async () => {
+  test('put stores nothing and keeps the previous content when the file cannot be written', async () => {
     using folder = tempFolder()
     const bucket = kind === 'bucket' ? await openBucket() : null
     const objects = bucket?.objects ?? openObjects({ folder: folder.path })
@@ -66,7 +66,7 @@ describe.each(['folder', 'bucket'])('objects in a %s', (kind) => {
   })
 })
 
-test('a bucket that refuses or is full throws the words of its server, and keeps the former content', async () => {
+test('put throws the message of the server and keeps the previous content when a bucket refuses or is full', async () => {
   const { s3, objects } = await openBucket()
   await put(objects, 'states/a', 'former')
   const before = leftovers()
@@ -96,7 +96,7 @@ test('a bucket that refuses or is full throws the words of its server, and keeps
   await s3[Symbol.asyncDispose]()
 }, 300_000)
 
-test('a bucket whose connection breaks throws, and a large object survives a refused part', async () => {
+test('put throws when the connection to a bucket breaks, and retries a refused part of a large object', async () => {
   const { s3, objects } = await openBucket()
   const content = randomBytes(LARGE_BYTES)
   let refusals = 2

@@ -88,7 +88,7 @@ describe.skipIf(!canStartSwarm())('agents on a swarm of two machines', () => {
   })
 
   test(
-    'the files of an agent on another machine are copied while it runs, and restored there',
+    'files of an agent on another machine are copied while it runs, and restored there',
     async () => {
       const runtime = createRuntime()
       const spec = toSpec(19_701)
@@ -111,7 +111,7 @@ describe.skipIf(!canStartSwarm())('agents on a swarm of two machines', () => {
   )
 
   test(
-    'a running and a stopped agent of a lost machine start on the other one with the copies of their files, one with a volume driver with all of its files',
+    'agents of a lost machine start on the other one with the copies of their files, or all files with a volume driver',
     async () => {
       const runtime = createRuntime()
       const [running, stopped, following] = [toSpec(19_711), toSpec(19_712), toSpec(19_713)]

@@ -18,8 +18,8 @@ const PATIENCE_MS = 300_000
 const TOKENS = { telegramToken: '123:of-telegram', discordBotToken: 'of-discord', whatsappToken: 'of-whatsapp' }
 const MODELS = ['openai/gpt-4o-mini', 'openai/gpt-4o'] as const
 
-describe.skipIf(!found)('OpenClaw, the real one', () => {
-  if (!found) return test('there is no real OpenClaw here', () => {})
+describe.skipIf(!found)('OpenClaw itself', () => {
+  if (!found) return test('is skipped when OpenClaw is not installed', () => {})
   const { docker, dockerHost, images } = found
   const [older = '', newer = ''] = images
   const gateway = createAgentGateway({ fetch })
@@ -97,7 +97,7 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
   }, PATIENCE_MS)
 
   test(
-    'a chat goes through the container to our /v1 and back, tools included, and is kept as history',
+    'a chat goes through the container to /v1 and back, including tools, and is stored as history',
     async () => {
       provider.answerWith(({ body }) =>
         body.messages.some(({ role }) => role === 'tool')
@@ -143,7 +143,7 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
     PATIENCE_MS,
   )
 
-  test('no inspection shows a secret, and only the agent reads them', async () => {
+  test('an inspection shows no secret, and only the agent can read them', async () => {
     const { gatewayToken } = await endpoint()
     const inspected = JSON.stringify(await docker.getContainer(await findContainer()).inspect())
     expect(inspected).not.toContain(gatewayToken)
@@ -154,7 +154,7 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
   })
 
   test(
-    'another model and channels reach the configuration that it already has',
+    'another model and channels are added to its existing configuration',
     async () => {
       await run(`sed -i 's/"profile"/"agentToAgent": { "enabled": false }, "profile"/' ${STATE}/openclaw.json`)
       const settings = { model: MODELS[1], ...TOKENS, ownerIds: ['42'] }
@@ -178,7 +178,7 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
   )
 
   test(
-    'a reset of memory ends its sessions and empties its notes, after a snapshot',
+    'a memory reset ends its sessions and empties its notes, after a snapshot',
     async () => {
       const reset = await runAction('reset-memory')
       expect(reset).toMatchObject({
@@ -195,7 +195,7 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
   )
 
   test(
-    'rotating a token refuses the old one, disconnects its clients and keeps the conversation',
+    'rotating a token invalidates the old one, disconnects its clients and keeps the conversation',
     async () => {
       provider.answerWith({ text: 'Still Ada.' })
       const old = await endpoint()
@@ -226,7 +226,7 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
   )
 
   test(
-    'a configuration that it refuses stops it, and a repair brings it back',
+    'a configuration that it refuses stops it, and a repair restores it',
     async () => {
       await run(`sed -i '1s/{/{ "nonsense": true,/' ${STATE}/openclaw.json`)
       const restarted = await runAction('restart')
@@ -239,7 +239,7 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
   )
 
   test(
-    'an update keeps history',
+    'an update keeps the history',
     async () => {
       provider.answerWith({ text: 'Still here.' })
       expect(await say('Before the update?')).toBe('Still here.')

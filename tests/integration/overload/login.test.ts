@@ -19,7 +19,7 @@ const Report = z.object({
   broken: z.number(),
 })
 
-test(`${RATE} logins a second for ${SECONDS} s leave /health and /api/health answering, and memory where it was`, async () => {
+test(`${RATE} logins a second for ${SECONDS} s delay neither /health nor /api/health, and memory stays constant`, async () => {
   await using installation = await openInstallation({
     environment: { TRUSTED_PROXIES: '127.0.0.1', RATE_LIMIT_LOGIN: '20' },
   })

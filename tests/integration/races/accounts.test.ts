@@ -48,7 +48,7 @@ async function race(run: (index: number) => Promise<Response>): Promise<Record<n
   return counts
 }
 
-test.each(ROUNDS)('a reset link: of 200 at once one chooses the password (round %d)', async () => {
+test.each(ROUNDS)('a reset link sets one password when 200 requests are concurrent (round %d)', async () => {
   const ada = await withAda()
   const link = { userId: ada.id, purpose: 'reset-password', email: ADA.email } as const
   const token = await write(ada.platform.db, (tx) => issueEmailToken(tx, link, ada.clock.now()))
@@ -61,16 +61,19 @@ test.each(ROUNDS)('a reset link: of 200 at once one chooses the password (round 
   expect(countRows(ada.platform.db)).toMatchObject({ email_tokens: 0, sessions: 0 })
 })
 
-test.each(['verify-email', 'change-email'] as const)('a link to %s: of 200 at once one counts', async (purpose) => {
-  const ada = await withAda()
-  const link = { userId: ada.id, purpose, email: purpose === 'verify-email' ? ADA.email : 'countess@example.com' }
-  const token = await write(ada.platform.db, (tx) => issueEmailToken(tx, link, ada.clock.now()))
-  expect(await race(() => ada.post('/api/auth/verify-email', { token }))).toEqual({ 200: 1, 400: RUNNERS - 1 })
-  expect(ada.platform.db.select().from(users).get()).toMatchObject({
-    email: link.email,
-    emailVerifiedAt: ada.clock.now(),
-  })
-})
+test.each(['verify-email', 'change-email'] as const)(
+  'a link to %s succeeds once when 200 requests are concurrent',
+  async (purpose) => {
+    const ada = await withAda()
+    const link = { userId: ada.id, purpose, email: purpose === 'verify-email' ? ADA.email : 'countess@example.com' }
+    const token = await write(ada.platform.db, (tx) => issueEmailToken(tx, link, ada.clock.now()))
+    expect(await race(() => ada.post('/api/auth/verify-email', { token }))).toEqual({ 200: 1, 400: RUNNERS - 1 })
+    expect(ada.platform.db.select().from(users).get()).toMatchObject({
+      email: link.email,
+      emailVerifiedAt: ada.clock.now(),
+    })
+  },
+)
 
 test.each(ROUNDS)('an address that 200 accounts confirm at once is given to one of them (round %d)', async () => {
   const it = testPlatform()
@@ -93,7 +96,7 @@ test.each(ROUNDS)('an address that 200 accounts confirm at once is given to one 
   ).toHaveLength(1)
 })
 
-test.each(ROUNDS)('an invitation: of 200 concurrent registrations one succeeds (round %d)', async () => {
+test.each(ROUNDS)('an invitation is used once by 200 concurrent registrations (round %d)', async () => {
   const it = testPlatform({ environment: { SIGN_UP: 'invite' } })
   const inviteCode = await createInvite(it.platform, 'operator')
   const counts = await race((index) =>
@@ -104,7 +107,7 @@ test.each(ROUNDS)('an invitation: of 200 concurrent registrations one succeeds (
   expect(countRows(it.platform.db).users).toBe(1)
 })
 
-test.each(ROUNDS)('a recovery code: of 200 sign-ins with it at once one succeeds (round %d)', async () => {
+test.each(ROUNDS)('a recovery code is used once by 200 concurrent sign-ins (round %d)', async () => {
   const ada = await withTwoFactor()
   const [code = ''] = ada.recoveryCodes
   const counts = await race(() => ada.login({ code }))
@@ -113,18 +116,21 @@ test.each(ROUNDS)('a recovery code: of 200 sign-ins with it at once one succeeds
   expect(countRows(ada.platform.db)).toMatchObject({ recovery_codes: 9, sessions: 2 })
 })
 
-test.each(ROUNDS)('a sign-in that waits for its code: of 200 at once one ends the wait (round %d)', async () => {
-  const ada = await withTwoFactor()
-  const cookie = `service-two-factor=${await startPending(ada.platform, ada.id, null)}`
-  const bring = (code: string) => ada.web.request('/api/auth/two-factor', json('POST', { code }, { cookie }))
-  // Ten different codes, each of them right: what is used once is the sign-in.
-  const counts = await race((index) => bring(ada.recoveryCodes[index % 10] ?? ''))
-  expect(counts).toMatchObject({ 200: 1 })
-  expect((counts[200] ?? 0) + (counts[401] ?? 0) + (counts[429] ?? 0)).toBe(RUNNERS)
-  expect(countRows(ada.platform.db)).toMatchObject({ sessions: 2, wallet_nonces: 0 })
-})
+test.each(ROUNDS)(
+  'a sign-in that awaits its code is completed once by 200 concurrent requests (round %d)',
+  async () => {
+    const ada = await withTwoFactor()
+    const cookie = `service-two-factor=${await startPending(ada.platform, ada.id, null)}`
+    const bring = (code: string) => ada.web.request('/api/auth/two-factor', json('POST', { code }, { cookie }))
+    // Ten different codes, each of them right: what is used once is the sign-in.
+    const counts = await race((index) => bring(ada.recoveryCodes[index % 10] ?? ''))
+    expect(counts).toMatchObject({ 200: 1 })
+    expect((counts[200] ?? 0) + (counts[401] ?? 0) + (counts[429] ?? 0)).toBe(RUNNERS)
+    expect(countRows(ada.platform.db)).toMatchObject({ sessions: 2, wallet_nonces: 0 })
+  },
+)
 
-test.each(ROUNDS)('one recovery code in 200 sign-ins that wait: one succeeds (round %d)', async () => {
+test.each(ROUNDS)('a recovery code completes one of 200 sign-ins that await a code (round %d)', async () => {
   const ada = await withTwoFactor()
   const tickets = await Promise.all(Array.from({ length: RUNNERS }, () => startPending(ada.platform, ada.id, null)))
   const counts = await race((index) => {
@@ -136,7 +142,7 @@ test.each(ROUNDS)('one recovery code in 200 sign-ins that wait: one succeeds (ro
 })
 
 test.each(ROUNDS)(
-  'turning two-factor on: of 200 at once with one code one is shown recovery codes (round %d)',
+  'two-factor sign-in is enabled once, with recovery codes for one of 200 concurrent requests (round %d)',
   async () => {
     const ada = await withAda()
     const { secret } = await read(
@@ -149,7 +155,7 @@ test.each(ROUNDS)(
   },
 )
 
-test.each(ROUNDS)('the cap of agents: of 200 at once one is made on a plan for one (round %d)', async () => {
+test.each(ROUNDS)('a plan for one agent allows one of 200 concurrent requests (round %d)', async () => {
   const it = testPlatform()
   await using _jobs = startJobs(it.platform)
   const { cookie } = await it.signIn(ADA.email, 'solo')
@@ -158,21 +164,21 @@ test.each(ROUNDS)('the cap of agents: of 200 at once one is made on a plan for o
   expect(countRows(it.platform.db).agents).toBe(1)
 })
 
-test.each(ROUNDS)('the cap of keys: of 200 at once 25 are made (round %d)', async () => {
+test.each(ROUNDS)('the limit of keys allows 25 of 200 concurrent requests (round %d)', async () => {
   const ada = await withAda()
   expect(await race(() => ada.post('/api/keys', { name: 'laptop' }))).toEqual({ 201: 25, 429: RUNNERS - 25 })
   const { keys } = await read(KeyList, ada.web.request('/api/keys', { headers: ada.cookie }))
   expect(keys).toHaveLength(25)
 })
 
-test.each(ROUNDS)('a key: of 200 rotations at once one replaces it (round %d)', async () => {
+test.each(ROUNDS)('a key is rotated once by 200 concurrent requests (round %d)', async () => {
   const ada = await withAda()
   const { id } = await read(CreatedKey, ada.post('/api/keys', { name: 'laptop' }))
   expect(await race(() => ada.post(`/api/keys/${id}/rotate`))).toEqual({ 201: 1, 404: RUNNERS - 1 })
   expect(countRows(ada.platform.db).api_keys).toBe(1)
 })
 
-test('a session: of 200 concurrent deletions one succeeds', async () => {
+test('a session is deleted once by 200 concurrent requests', async () => {
   const ada = await withAda()
   const other = await ada.platform.sessions.create(ada.id)
   const path = `/api/auth/sessions/${sha256(other).slice(0, 16)}`

@@ -16,7 +16,7 @@ test.each([
   ['/api/chat', { message: 'Hi' }, [404, 409, 503]],
   ['/api/heartbeat', { enabled: true }, [404, 200]],
 ])(
-  'POST %s: nothing is left and nothing fails when the agent is deleted between its check and its write',
+  'POST %s: nothing is stored and nothing fails when the agent is deleted between check and write',
   async (path, body, expected) => {
     for (let moment = 0; moment < MOMENTS; moment++) {
       let asked: Promise<Response> | undefined

@@ -34,7 +34,7 @@ async function openTestInstallation() {
   }
 }
 
-test('the openai client: whole answers, streams with usage, models and embeddings', async () => {
+test('the openai client gets whole answers, streams with usage, models and embeddings', async () => {
   await using installation = await openTestInstallation()
   const { openai, provider } = installation
   const whole = await openai.chat.completions.create({ model: MODEL, messages: HI })
@@ -69,7 +69,7 @@ test('the openai client: whole answers, streams with usage, models and embedding
   expect(vectors.usage.prompt_tokens).toBe(1000)
 }, 300_000)
 
-test('the openai client: tools, images and response_format go through untouched, whole and streamed', async () => {
+test('the openai client gets tools, images and response_format unchanged, whole and streamed', async () => {
   await using installation = await openTestInstallation()
   const { openai, provider } = installation
   const request = {
@@ -98,7 +98,7 @@ test('the openai client: tools, images and response_format go through untouched,
   expect(streamed.tool_calls).toMatchObject([{ function: { name: 'read_clock', arguments: '{"zone":"UTC"}' } }])
 }, 300_000)
 
-test('the openai client: errors are its own kinds', async () => {
+test('the openai client gets its own error classes', async () => {
   await using installation = await openTestInstallation()
   const { provider, baseURL } = installation
   const wrong = new OpenAI({ baseURL, apiKey: 'sk_wrong', maxRetries: 0 })
@@ -116,7 +116,7 @@ test('the openai client: errors are its own kinds', async () => {
   expect(await failureOf(reading)).toMatchObject({ message: expect.stringContaining('cut the answer off') })
 }, 300_000)
 
-test('the AI SDK: text, a stream and a loop with a tool', async () => {
+test('the AI SDK gets text, a stream and a loop with a tool', async () => {
   await using installation = await openTestInstallation()
   const { ai, provider } = installation
   const model = ai(MODEL)

@@ -16,7 +16,7 @@ import { signalsOf, sleepyPlatform } from './sleepy-platform.ts'
 const HALF_AN_HOUR = 30 * 60_000
 
 describe('an idle agent', () => {
-  test('sleeps after AGENT_SLEEP_MINUTES, and nothing runs for it', async () => {
+  test('sleeps after AGENT_SLEEP_MINUTES, without a process', async () => {
     await using world = await sleepyPlatform()
     world.clock.advance(HALF_AN_HOUR - 1)
     await world.letSleep()
@@ -27,7 +27,7 @@ describe('an idle agent', () => {
     expect(world.calls).toEqual(['deploy', 'stop'])
   })
 
-  test('GET /api/agents/:id shows it as sleeping on both APIs, without a notification', async () => {
+  test('GET /api/agents/:id: 200 with sleeping on both APIs, without a notification', async () => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     const shown = await world.web.request(`/api/agents/${world.id}`, { headers: world.cookie })
@@ -45,7 +45,7 @@ describe('an idle agent', () => {
   })
 
   test.each(['telegramToken', 'discordBotToken', 'whatsappToken', 'slackBotToken', 'slackAppToken'] as const)(
-    'does not sleep with a %s: it listens there',
+    'does not sleep when it has a %s, which it must receive',
     async (name) => {
       await using world = await sleepyPlatform()
       await write(world.platform.db, (tx) =>
@@ -57,7 +57,7 @@ describe('an idle agent', () => {
     },
   )
 
-  test('PUT /api/agents/:id/config: with neverSleeps it runs on, and one that sleeps is woken; without, it sleeps again', async () => {
+  test('PUT /api/agents/:id/config: 200 with neverSleeps wakes it and keeps it running; without it sleeps again', async () => {
     await using world = await sleepyPlatform()
     const set = (neverSleeps: unknown) =>
       world.web.request(`/api/agents/${world.id}/config`, json('PUT', { neverSleeps }, world.cookie))
@@ -83,7 +83,7 @@ describe('an idle agent', () => {
     expect(world.status()).toBe('running')
   })
 
-  test('an agent in a conversation or with a recent model call is not idle', async () => {
+  test('is not idle during a conversation or after a recent model call', async () => {
     await using world = await sleepyPlatform()
     world.clock.advance(HALF_AN_HOUR)
     const release = world.platform.activity.hold(world.id)
@@ -101,7 +101,7 @@ describe('an idle agent', () => {
     expect(world.status()).toBe('running')
   })
 
-  test('runs on when it cannot be ended', async () => {
+  test('keeps running when it cannot be stopped', async () => {
     await using world = await sleepyPlatform()
     world.failStop(new AppError('internal', 'The container engine does not answer'))
     world.clock.advance(HALF_AN_HOUR)
@@ -112,7 +112,7 @@ describe('an idle agent', () => {
 })
 
 describe('a sleeping agent', () => {
-  test('POST /api/chat wakes it and gets its answer', async () => {
+  test('POST /api/chat: 200 with its answer after waking it', async () => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     expect(await world.chat()).toMatchObject({ reply: world.reply })
@@ -124,7 +124,7 @@ describe('a sleeping agent', () => {
     expect(world.status()).toBe('running')
   })
 
-  test('50 callers at once start it once, and each gets an answer', async () => {
+  test('is started once by 50 concurrent callers, who all get an answer', async () => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     const answers = await Promise.all(Array.from({ length: 50 }, () => world.ask()))
@@ -132,7 +132,7 @@ describe('a sleeping agent', () => {
     expect(world.calls).toEqual(['deploy', 'stop', 'deploy'])
   })
 
-  test('a request during the transition to sleep waits and is answered', async () => {
+  test('answers a request that arrives while it falls asleep', async () => {
     await using world = await sleepyPlatform()
     const { letEnd } = world.holdStop()
     world.clock.advance(HALF_AN_HOUR)
@@ -146,7 +146,7 @@ describe('a sleeping agent', () => {
     expect(world.status()).toBe('running')
   })
 
-  test('does not fall asleep between the look at it and the question that arrives', async () => {
+  test('stays awake when a message arrives between the check and its sleep', async () => {
     await using world = await sleepyPlatform()
     for (let round = 0; round < 30; round++) {
       world.clock.advance(HALF_AN_HOUR)
@@ -155,7 +155,7 @@ describe('a sleeping agent', () => {
     }
   })
 
-  test('that does not wake says why, and is from then on an agent that is down', async () => {
+  test('is down and reports the reason when it cannot wake', async () => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     world.failDeploy(new AppError('internal', 'The agent process could not be started'))
@@ -167,7 +167,7 @@ describe('a sleeping agent', () => {
     expect(await shown.json()).toMatchObject({ agent: { status: 'error', lastError: down.lastError } })
   })
 
-  test('an agent stays asleep while its engine is down, and the caller gets an error', async () => {
+  test('stays asleep while its engine is unreachable, and the caller gets an error', async () => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     world.setAvailable(false)
@@ -183,14 +183,14 @@ describe('a sleeping agent', () => {
     expect(world.calls).toEqual(['deploy', 'stop'])
   })
 
-  test.each(['start', 'restart'])('POST /api/agents/:id/%s: brings it up', async (verb) => {
+  test.each(['start', 'restart'])('POST /api/agents/:id/%s: 200 wakes it', async (verb) => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     expect(await world.post(verb)).toMatchObject({ status: 'running' })
     expect(world.status()).toBe('running')
   })
 
-  test('POST /api/agents/:id/token/rotate: it wakes with its new token', async () => {
+  test('POST /api/agents/:id/token/rotate: 200, and it wakes with its new token', async () => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     expect(await world.post('token/rotate')).toMatchObject({ status: 'sleeping' })
@@ -198,7 +198,7 @@ describe('a sleeping agent', () => {
     expect(world.row().tokensChangedAt).toBeNull()
   })
 
-  test('DELETE /api/agents/:id: removes it', async () => {
+  test('DELETE /api/agents/:id: 200 removes it', async () => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     const gone = await world.web.request(`/api/agents/${world.id}`, { method: 'DELETE', headers: world.cookie })
@@ -206,7 +206,7 @@ describe('a sleeping agent', () => {
     expect(findAgentRow(world.platform.db, world.id)).toBeNull()
   })
 
-  test('stays asleep when the platform restarts, and processes that a crash left running are stopped', async () => {
+  test('stays asleep when the platform restarts, and processes left by a crash are stopped', async () => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     await reconcileAgents(world.platform)
@@ -217,7 +217,7 @@ describe('a sleeping agent', () => {
     expect(world.status()).toBe('sleeping')
   })
 
-  test('GET /api/agents/:id/watchdog: sleep is wanted, and costs no uptime', async () => {
+  test('GET /api/agents/:id/watchdog: 200 with sleep as desired state and full uptime', async () => {
     await using world = await sleepyPlatform({ WATCHDOG_DEGRADED_CHECK_INTERVAL: '0.1' })
     const stopping = new AbortController()
     const repairAgent = async () => true
@@ -236,7 +236,7 @@ describe('a sleeping agent', () => {
     expect(row).toMatchObject({ attempts: 0, crashes: [] })
   })
 
-  test('GET /api/agents/:id/channels: it has none, and is not woken to say so', async () => {
+  test('GET /api/agents/:id/channels: 200 without channels, and it stays asleep', async () => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     const shown = await world.web.request(`/api/agents/${world.id}/channels`, { headers: world.cookie })
@@ -244,7 +244,7 @@ describe('a sleeping agent', () => {
     expect(world.status()).toBe('sleeping')
   })
 
-  test('a caller that disconnects does not affect the answers of others', async () => {
+  test('answers other callers when one disconnects', async () => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     const leaving = new AbortController()
@@ -256,7 +256,7 @@ describe('a sleeping agent', () => {
   })
 })
 
-test('agents are looked for four times in the time after which they sleep, at most every 30 s', async () => {
+test('the job for sleep runs four times per sleep interval, at most every 30 s', async () => {
   await using world = await sleepyPlatform()
   expect(sleepJob(world.platform).everyMs).toBe(30_000)
   expect(sleepJob({ ...world.platform, sleepAfterMs: 1200 }).everyMs).toBe(300)

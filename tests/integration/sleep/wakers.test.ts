@@ -28,7 +28,7 @@ async function addTask(world: World): Promise<void> {
   expect(added.status).toBe(201)
 }
 
-test('a scheduled task that is due wakes its agent, which carries it out', async () => {
+test('a due scheduled task wakes its agent, which executes it', async () => {
   await using world = await sleepyPlatform()
   await addTask(world)
   await world.fallAsleep()
@@ -38,7 +38,7 @@ test('a scheduled task that is due wakes its agent, which carries it out', async
   expect(world.calls).toEqual(['deploy', 'stop', 'deploy'])
 })
 
-test('a scheduled task whose agent does not wake is tried again', async () => {
+test('a scheduled task is retried when its agent does not wake', async () => {
   await using world = await sleepyPlatform()
   await addTask(world)
   await world.fallAsleep()
@@ -53,7 +53,7 @@ test('a scheduled task whose agent does not wake is tried again', async () => {
   expect(world.status()).toBe('sleeping')
 })
 
-test('POST /api/heartbeat: a heartbeat wakes the agent that it asks', async () => {
+test('POST /api/heartbeat: 200, and a heartbeat wakes its agent', async () => {
   await using world = await sleepyPlatform()
   const wanted = { frequency: '1h', enabled: true }
   expect((await world.web.request('/api/heartbeat', json('POST', wanted, world.cookie))).status).toBe(200)
@@ -63,7 +63,7 @@ test('POST /api/heartbeat: a heartbeat wakes the agent that it asks', async () =
   expect(await endOfRun(world)).toMatchObject({ trigger: 'heartbeat', status: 'succeeded' })
 })
 
-test('a mail wakes the agent that it is for', async () => {
+test('a mail wakes its agent', async () => {
   await using world = await sleepyPlatform({ EMAIL_ALLOWED_SENDERS: 'bob@example.com' })
   await world.fallAsleep()
   const mail = { from: 'bob@example.com', to: `${world.id}@stead.example`, subject: 'Tea', body: 'At four?' }
@@ -82,7 +82,7 @@ test('a mail wakes the agent that it is for', async () => {
   expect(world.status()).toBe('running')
 })
 
-test('POST /v1/agents/:id/messages: a message of another agent wakes it', async () => {
+test('POST /v1/agents/:id/messages: 200, and a message of another agent wakes it', async () => {
   await using world = await sleepyPlatform()
   await world.fallAsleep()
   const { db, sealer } = world.platform

@@ -47,7 +47,7 @@ async function openAgent(person: Person) {
 }
 
 test(
-  'POST /api/agents/:id/update: a sleeping process agent is updated with its data and sleeps again',
+  'POST /api/agents/:id/update: 200 updates a sleeping process agent with its data, which sleeps again',
   async () => {
     await using provider = await countQuestions()
     await using server = await startServer({ ...SLEEPY, ...withModels(provider) })
@@ -74,7 +74,7 @@ afterAll(async () => {
 })
 
 test.skipIf(!engine)(
-  'AGENT_RUNTIME=docker: an idle container is ended, and POST /api/chat starts the same one again; POST /api/agents/:id/update: one that sleeps is made anew from the other image with what it stored, and falls asleep again',
+  'AGENT_RUNTIME=docker: an idle container stops, POST /api/chat starts the same one, and an update keeps data and sleep',
   async () => {
     if (!engine) return
     await using provider = await countQuestions()
@@ -112,9 +112,9 @@ test.skipIf(!engine)(
   LIMIT_MS,
 )
 
-describe.skipIf(!canStartSwarm())('in a swarm', () => {
+describe.skipIf(!canStartSwarm())('agents in a swarm', () => {
   test(
-    'AGENT_RUNTIME=swarm: the service of an idle agent has no replica, and who addresses it gets the same one back; an update of one that sleeps keeps what it stored',
+    'AGENT_RUNTIME=swarm: the service of an idle agent has no replica, a request starts it, and an update keeps data and sleep',
     async () => {
       await using swarm = await startSwarm(1)
       const { docker, dockerHost } = swarm.manager

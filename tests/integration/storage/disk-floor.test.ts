@@ -48,7 +48,7 @@ describe('below the disk reserve', () => {
     }
   })
 
-  test('people read, sign in and out, and delete', async () => {
+  test('users can read, sign in and out, and delete', async () => {
     const { web, signIn } = testPlatform({ environment: LOW })
     const { cookie } = await signIn()
     expect((await web.request('/api/agents', { headers: cookie })).status).toBe(200)
@@ -58,7 +58,7 @@ describe('below the disk reserve', () => {
     expect((await web.request('/api/auth/signout', { method: 'POST', headers: cookie })).status).toBe(200)
   })
 
-  test('of all that is written, what grows is refused', () => {
+  test('every route whose data grow is refused', () => {
     const { platform } = testPlatform()
     const written = describeRoutes(createApp(platform, new Map()).routes)
       .map((line) => line.split(' '))
@@ -99,7 +99,7 @@ describe('below the disk reserve', () => {
     expect(webhook.taken()).toHaveLength(2)
   })
 
-  test('that nothing can be written is logged once, and once when it is over', async () => {
+  test('the state without writes is logged once when it begins and once when it ends', async () => {
     const { platform, logLines } = testPlatform()
     const job = watchDiskJob(platform)
     const { sqlite } = platform.connection

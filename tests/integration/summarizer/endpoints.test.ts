@@ -93,7 +93,7 @@ test('POST /api/extract: 200 with links, images and metadata', async () => {
   expect(Object.getPrototypeOf({})).not.toHaveProperty('polluted')
 })
 
-test('POST /api/summarize: format markdown adds the main content, with absolute addresses', async () => {
+test('POST /api/summarize: 200 with the main content and absolute URLs when the format is markdown', async () => {
   const body = `<h1>Bread</h1>${'<p>Knead the dough for <b>ten minutes</b>, and <a href="/rest">let it rest</a> in a warm place until it has doubled.</p>'.repeat(12)}`
   const site = openSite({
     '/bread': html(`<title>Bread</title><nav><A HREF=/menu>Menu</A></nav><article>${body}</article>`),
@@ -107,7 +107,7 @@ test('POST /api/summarize: format markdown adds the main content, with absolute 
   expect(await summarize(`${site.url}/bread`)).not.toHaveProperty('markdown')
 })
 
-test('limits: 20 headings, 10 paragraphs, 50 links, 20 images, each the first ones', async () => {
+test('POST /api/summarize: 200 with the first 20 headings, 10 paragraphs, 50 links and 20 images', async () => {
   const numbers = Array.from({ length: 80 }, (_, index) => index)
   const many = numbers.map(
     (n) => `<h2>Heading ${n}</h2><p>Paragraph number ${n} is long enough.</p><a href="/l${n}">l</a><img src="/i${n}">`,
@@ -129,7 +129,7 @@ test('limits: 20 headings, 10 paragraphs, 50 links, 20 images, each the first on
   expect(paragraphs).toEqual(['y'.repeat(21), 'y'.repeat(1999)])
 })
 
-test('a page without a title takes its first heading; broken and empty pages are pages', async () => {
+test('POST /api/summarize: 200 with the first heading as title when the page has none, and for broken and empty pages', async () => {
   const site = openSite({
     '/h1': html('<svg><title>Icon</title></svg><h1> </h1><h1>The heading</h1>'),
     '/og': html('<meta property="og:description" content="From the graph"><title></title><h1>Later</h1>'),
@@ -146,7 +146,7 @@ test('a page without a title takes its first heading; broken and empty pages are
   expect((await summarize(`${site.url}/text`)).wordCount).toBe(5)
 })
 
-test('redirects are followed and reported; relative links resolve against the final address', async () => {
+test('POST /api/summarize: 200 after redirects, with links relative to the final URL', async () => {
   const site = openSite({
     '/old': (request) => Response.redirect(new URL('/new/page', request.url).href, 301),
     '/new/page': html('<a href="next">n</a>'),
@@ -186,7 +186,7 @@ test.each<[string, string, string, (number | string)[]]>([
   ['nothing, in UTF-8', 'é', 'text/html', ['<title>', 0xc3, 0xa9]],
   ['nothing, and not UTF-8', 'é', 'text/html', ['<title>', 0xe9]],
   ['a label that does not exist', 'é', 'text/html; charset=klingon', ['<title>', 0xc3, 0xa9]],
-])('the encoding by %s', async (_name, title, type, parts) => {
+])('POST /api/summarize: 200 with the encoding by %s', async (_name, title, type, parts) => {
   const bytes = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from([part]))))
   const site = openSite({ '/': html(Uint8Array.from(bytes), type) })
   const { summarize } = openSummarizer()
@@ -195,7 +195,7 @@ test.each<[string, string, string, (number | string)[]]>([
 
 const BOTH = ['/api/summarize', '/api/extract']
 
-test.each(BOTH)('POST %s: 400 without a url, 500 for an invalid one', async (path) => {
+test.each(BOTH)('POST %s: 400 without a url, 500 when it is invalid', async (path) => {
   const { post, summarizer } = openSummarizer()
   for (const body of [{}, { url: '' }, { url: 7 }, { url: null }, { URL: 'http://x' }]) {
     const response = await post(path, body)
@@ -209,7 +209,7 @@ test.each(BOTH)('POST %s: 400 without a url, 500 for an invalid one', async (pat
   }
 })
 
-test.each(BOTH)('POST %s: 500 with the status of the page, whatever its type', async (path) => {
+test.each(BOTH)('POST %s: 500 with the status of the page, for any type', async (path) => {
   const site = openSite({
     '/gone': new Response('gone', { status: 410, headers: { 'content-type': 'text/plain' } }),
     '/busy': new Response('<p>busy', { status: 503, headers: { 'content-type': 'text/html' } }),
@@ -228,7 +228,7 @@ test.each(BOTH)('POST %s: 500 with the status of the page, whatever its type', a
   }
 })
 
-test.each(BOTH)('POST %s: 500 for a response that is not a page', async (path) => {
+test.each(BOTH)('POST %s: 500 when the response is not a page', async (path) => {
   const site = openSite({
     '/json': Response.json({ a: 1 }),
     '/image': html('', 'image/png'),
@@ -243,23 +243,26 @@ test.each(BOTH)('POST %s: 500 for a response that is not a page', async (path) =
   }
 })
 
-test.each(BOTH)('POST %s: without SUMMARIZER_ALLOW_PRIVATE nothing on this machine is asked', async (path) => {
-  const site = openSite({ '/': html(PAGE) })
-  const { post } = openSummarizer({ SUMMARIZER_ALLOW_PRIVATE: 'false' })
-  const port = new URL(site.url).port
-  for (const url of [
-    `${site.url}/`,
-    `http://localhost:${port}/`,
-    `http://[::1]:${port}/`,
-    `http://2130706433:${port}/`,
-  ]) {
-    const response = await post(path, { url })
-    expect([response.status, await response.json()]).toEqual([500, { error: `Could not reach ${url}` }])
-  }
-  expect(site.requests).toEqual([])
-})
+test.each(BOTH)(
+  'POST %s: 500 without SUMMARIZER_ALLOW_PRIVATE when the page is on this machine, which gets no request',
+  async (path) => {
+    const site = openSite({ '/': html(PAGE) })
+    const { post } = openSummarizer({ SUMMARIZER_ALLOW_PRIVATE: 'false' })
+    const port = new URL(site.url).port
+    for (const url of [
+      `${site.url}/`,
+      `http://localhost:${port}/`,
+      `http://[::1]:${port}/`,
+      `http://2130706433:${port}/`,
+    ]) {
+      const response = await post(path, { url })
+      expect([response.status, await response.json()]).toEqual([500, { error: `Could not reach ${url}` }])
+    }
+    expect(site.requests).toEqual([])
+  },
+)
 
-test('one address gets RATE_LIMIT_SUMMARIZER requests a minute over both routes; others have their own', async () => {
+test('POST /api/summarize and /api/extract: 429 when one address exceeds RATE_LIMIT_SUMMARIZER over both routes, 200 for others', async () => {
   const { post, api } = openSummarizer({ RATE_LIMIT_SUMMARIZER: '3' })
   const statuses = []
   for (const path of ['/api/summarize', '/api/extract', '/api/summarize', '/api/extract']) {
@@ -273,7 +276,7 @@ test('one address gets RATE_LIMIT_SUMMARIZER requests a minute over both routes;
   expect((await other.request('/api/summarize', init)).status).toBe(400)
 })
 
-test('sixteen concurrent pages; the seventeenth gets 503 and succeeds after one has finished', async () => {
+test('POST /api/summarize: 503 for the seventeenth concurrent page, 200 when one of sixteen has finished', async () => {
   let waiting = 0
   const gate = Promise.withResolvers<void>()
   const site = openSite({
@@ -296,7 +299,7 @@ test('sixteen concurrent pages; the seventeenth gets 503 and succeeds after one 
   expect((await post('/api/extract', { url: `${site.url}/slow` })).status).toBe(200)
 })
 
-test('GET /: the service, its routes and where to pay', async () => {
+test('GET /: 200 with the service, its routes and where to pay', async () => {
   const payTo = `0x${'a1'.repeat(20)}`
   const asked = await openSummarizer({ SUMMARIZER_PAY_TO: payTo }).summarizer.request('/')
   expect(await asked.json()).toMatchObject({

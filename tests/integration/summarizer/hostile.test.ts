@@ -31,7 +31,7 @@ const started = openInstallation({ environment: ENVIRONMENT }).then(async (insta
 }))
 afterAll(async () => (await started).installation[Symbol.asyncDispose]())
 
-test(`${COUNT} hostile bodies are answered in time, and leave memory and the event loop alone`, async () => {
+test(`${COUNT} hostile bodies are answered in time, without blocking the event loop or filling memory`, async () => {
   const { program } = await started
   const site = await startHostileSite()
   const names = z
@@ -70,7 +70,7 @@ test(`${COUNT} hostile bodies are answered in time, and leave memory and the eve
   expect((await ask(program, `${site}/plain`)).status).toBe(200)
 }, 300_000)
 
-test('sixteen servers that drip are given up after 10 s together, and no connection stays', async () => {
+test('sixteen servers that send slowly are disconnected after 10 s', async () => {
   const { program } = await started
   let open = 0
   const site = await openSite((response) => {

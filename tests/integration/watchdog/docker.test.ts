@@ -64,7 +64,7 @@ test.skipIf(!engine)(
 const SHORT_LIFE = 'httpd -f -p "$PORT" -h /www & sleep 2; exit 5'
 
 test.skipIf(!engine)(
-  'a container gets its last healthy configuration back, and its last healthy image',
+  'a container gets its last healthy configuration back, then its last healthy image',
   async () => {
     if (!engine) return
     const good = await makeLiveImage(

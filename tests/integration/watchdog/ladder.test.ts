@@ -51,7 +51,7 @@ async function untilRepaired({ watchdog, template }: Awaited<ReturnType<typeof o
 }
 
 test.each(['fails-to-start', 'crashes'])(
-  'an agent whose configuration %s gets its last healthy configuration back',
+  'an agent gets its last healthy configuration back when its configuration %s',
   async (template) => {
     await using server = await startServer(TIMES, FRAGILE_AGENT)
     const agent = await openHealthyAgent(server)
@@ -67,7 +67,7 @@ test.each(['fails-to-start', 'crashes'])(
   300_000,
 )
 
-test('an agent that nothing helps is stopped with exit code, output and the last change, and retried later', async () => {
+test('an agent is stopped with exit code, output and the last change when every repair fails, and retried later', async () => {
   await using webhook = await startReceiver()
   const settings = { ...TIMES, WATCHDOG_WEBHOOK_URL: webhook.url, WATCHDOG_RETRY_AFTER: '3' }
   await using server = await startServer(settings, FRAGILE_AGENT)

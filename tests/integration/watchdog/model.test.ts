@@ -58,7 +58,7 @@ const returns = fc.constantFrom<ReturnRung[]>([], ['configuration'], ['image'], 
 
 const RUNS = roundsOf('WATCHDOG_MODEL_RUNS', 20_000)
 
-test(`${RUNS} random sequences: the same as a model that was written without looking`, () => {
+test(`${RUNS} random sequences give the states of an independent model`, () => {
   let events = 0
   const reached = new Map<string, number>()
   fc.assert(

@@ -71,7 +71,7 @@ async function pidOf(dataDir: string, agentId: string): Promise<number | undefin
   return (await findAgentPids(dataDir)).get(agentId)
 }
 
-test('a hanging agent becomes degraded, is repaired and runs again, with one notification each even if receivers fail', async () => {
+test('a hanging agent becomes degraded, is repaired and runs again, with one notification each, also when receivers fail', async () => {
   await using telegram = await startReceiver()
   await using webhook = await startReceiver()
   telegram.failWith('hang', 500, 'reset')
@@ -123,7 +123,7 @@ test('a hanging agent becomes degraded, is repaired and runs again, with one not
   expect(server.logLines.join('\n')).not.toContain('secret-of-the-bot')
 }, 300_000)
 
-test('the third crash is a crash loop with a critical notification; a start ends it', async () => {
+test('the third crash is a crash loop with a critical notification, which ends with a start', async () => {
   await using telegram = await startReceiver()
   await using webhook = await startReceiver()
   await using server = await startServer(environment(telegram, webhook), LIGHT_AGENT)
@@ -171,7 +171,7 @@ test('a stop or restart by a user is not a crash', async () => {
   expect(webhook.deliveries).toEqual([])
 }, 300_000)
 
-test('a platform that is killed during a repair finishes it after its start', async () => {
+test('a repair is finished by the next start when the platform is killed during it', async () => {
   await using telegram = await startReceiver()
   await using webhook = await startReceiver()
   const command = LIGHT_AGENT.map((word) => `"${word}"`).join(' ')

@@ -46,7 +46,7 @@ test('50 simultaneous failures are attributed to the host: one notification, and
   expect(faults).toMatchObject([{ watched: 50, endedAt: expect.any(Date) }])
 }, 300_000)
 
-test('of several failed agents at most two are repaired at once, and all eventually', async () => {
+test('at most two of several failed agents are repaired at once, and all in the end', async () => {
   await using watch = await openWatch({ agents: 10 })
   await untilAll(watch, 'running')
   const failing = watch.fakes.slice(0, 5)
@@ -56,7 +56,7 @@ test('of several failed agents at most two are repaired at once, and all eventua
   expect([...watch.repairs].sort()).toEqual(failing.map(({ id }) => id).sort())
 })
 
-test('an agent that takes four minutes to start is left alone', async () => {
+test('an agent that takes four minutes to start is not repaired', async () => {
   // A minute of the watchdog's clock is 300 ms; it looks every 20 ms.
   const settings = { checkMs: 120_000, degradedCheckMs: 40 }
   const standsStillAtMs = 4 * 60_000
@@ -73,7 +73,7 @@ test('an agent that takes four minutes to start is left alone', async () => {
 })
 
 test.each<Health>(['silent', 'half', 'endless', 'garbage', 'refusing'])(
-  'a single %s probe repairs nothing; a second one does',
+  'a single failed %s probe causes no repair, a second one does',
   async (health) => {
     await using watch = await openWatch({ agents: 1, probeMs: 1000 })
     const fake = only(watch)
@@ -144,7 +144,7 @@ test('two failed repairs are a crash loop: the row has the reason, and no repair
   expect(watch.repairs).toHaveLength(2)
 })
 
-test('an agent that its user starts anew during a repair is not judged by it', async () => {
+test('an agent that its user restarts during a repair is not affected by its result', async () => {
   const ended = Promise.withResolvers<boolean>()
   await using watch = await openWatch({ agents: 1, repairAgent: () => ended.promise })
   const fake = only(watch)
@@ -188,7 +188,7 @@ test('an agent with a running operation is not repaired', async () => {
   await until('its own repair', () => watch.repairs.includes(busy.id))
 })
 
-test('exit code 78 is repaired and counts as no crash', async () => {
+test('exit code 78 causes a repair and is no crash', async () => {
   await using watch = await openWatch({ agents: 1 })
   const fake = only(watch)
   await untilAll(watch, 'running')
@@ -201,7 +201,7 @@ test('exit code 78 is repaired and counts as no crash', async () => {
   expect(watch.show(fake.id).crashes).toBe(0)
 })
 
-test('an agent that its memory limit ended says so', async () => {
+test('an agent that exceeded its memory limit has that reason', async () => {
   await using watch = await openWatch({ agents: 1 })
   const fake = only(watch)
   await untilAll(watch, 'running')

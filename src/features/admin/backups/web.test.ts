@@ -62,7 +62,7 @@ test('GET /api/admin/backups: 200 with the backups newest first, 503 when the lo
   expect((await ask('/nothing.tar/download')).status).toBe(404)
 })
 
-test('POST /api/admin/backups, /verify, /drill and /restore: 202, performed once, in the overview and the audit log', async () => {
+test('POST /api/admin/backups, /api/admin/backups/:name/verify, /api/admin/backups/:name/drill and /api/admin/backups/:name/restore: 202, performed once, in the overview and the audit log', async () => {
   const { ask, calls, platform, overview, user, to } = await openAdmin()
   await using _jobs = startJobs(platform)
   const orders: [string, unknown][] = [
@@ -101,7 +101,7 @@ test('POST /api/admin/backups, /verify, /drill and /restore: 202, performed once
   ])
 })
 
-test('POST /api/admin/backups/:name/verify, /drill and /restore: 404 when the name is unknown, 409 during another run, 400 without an agent', async () => {
+test('POST /api/admin/backups/:name/verify, /api/admin/backups/:name/drill and /api/admin/backups/:name/restore: 404 when the name is unknown, 409 during another run, 400 without an agent', async () => {
   const { ask, platform, clock, calls } = await openAdmin()
   const outside = encodeURIComponent('../stead.db')
   for (const name of ['nothing.tar', 'notes.txt', outside]) {

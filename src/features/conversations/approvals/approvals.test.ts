@@ -113,7 +113,7 @@ test('GET /v1/approvals/:id?wait=: 200 when the owner decides; 400 above 30 s', 
   expect((await asAgent(`/v1/approvals/${id}?wait=31`)).status).toBe(400)
 })
 
-test('POST /api/approvals/:id/approve and /deny: 404 for a stranger, 409 when decided, 401 without a session', async () => {
+test('POST /api/approvals/:id/approve and POST /api/approvals/:id/deny: 404 for a stranger, 409 when decided, 401 without a session', async () => {
   const { ask, asStranger, asAgent, strangersAgent, decide, agent, web, asOwner, status } = await openTestInstallation()
   const { id } = await ask()
   for (const verb of ['approve', 'deny'])

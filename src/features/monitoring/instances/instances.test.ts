@@ -25,7 +25,7 @@ const ROUTES: [method: string, part: string][] = [
   ['POST', '/update'],
 ]
 
-test('GET /api/instance/:userId, /stats and /token: 200 with the newest agent, also by the agent’s id', async () => {
+test('GET /api/instance/:userId, /api/instance/:userId/stats and /api/instance/:userId/token: 200 with the newest agent, also by the agent’s id', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const { user } = await read(SessionResponse, person.get('/api/auth/session'))

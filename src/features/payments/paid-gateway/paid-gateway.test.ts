@@ -293,7 +293,7 @@ test('POST /api/v1/gateway: 429 above 100 a minute', async () => {
   expect([limited.status, limited.headers.has('retry-after')]).toEqual([429, true])
 })
 
-test('POST /api/v1/gateway: 400 or 404 before payment when the request cannot be executed', async () => {
+test('POST /api/v1/gateway: 400, 401 or 502 before payment when the request cannot be executed', async () => {
   await using it = await installation()
   for (const [body, status] of [
     [{ plugin: 'summarize' }, 400],

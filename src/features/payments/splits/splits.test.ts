@@ -125,7 +125,7 @@ test.each(wrong)('POST /api/underground/splits: 400 when the body is %j', async 
   expect(await response.json()).toEqual({ error: expect.stringContaining(error) })
 })
 
-test('GET, POST /api/underground/splits and /:id: 200 for own splits in both APIs; 404 for another user’s, 401 without a session', async () => {
+test('GET, POST /api/underground/splits and GET /api/underground/splits/:id: 200 for own splits in both APIs; 404 for another user’s, 401 without a session', async () => {
   const paying = await openPaying(null)
   const { web, backend, cookie, user, signIn } = paying
   const eve = await signIn('eve@example.com', 'network')

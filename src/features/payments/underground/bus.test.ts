@@ -310,7 +310,7 @@ test('POST /api/underground/bus/send: amplifications are stored, and only accept
   ])
 })
 
-test('GET /api/underground/bus/messages: 200 with own messages; administrators list and replay dead letters, 403 and 404 otherwise', async () => {
+test('GET /api/underground/bus/messages: 200 with own ones; GET /api/admin/bus/dead-letters and POST /api/admin/bus/dead-letters/:id/replay: 403 for others', async () => {
   await using receiver = await startReceiver()
   const { ada, bo, send, platform, web, signIn, messages } = await openTestPlatform({ webhookUrl: receiver.url })
   const admin = await signIn('admin@example.com')

@@ -42,7 +42,7 @@ test('GET /api/wallet/list, PATCH /api/wallet/policy: 200 with own wallets and t
   expect((await web.request('/api/wallet/list')).status).toBe(401)
 })
 
-test('GET /api/wallet/payments and /:id: 200 with own payments, page by page; 404 for a stranger', async () => {
+test('GET /api/wallet/payments and /api/wallet/payments/:id: 200 with own payments, page by page; 404 for a stranger', async () => {
   const paying = await openPaying(null)
   const { web, cookie, agentId, signIn } = paying
   const ids = [await order(paying, 'one'), await order(paying, 'two'), await order(paying, 'three')]
@@ -61,7 +61,7 @@ test('GET /api/wallet/payments and /:id: 200 with own payments, page by page; 40
   for (const open of [path, '/api/wallet/payments']) expect((await web.request(open)).status).toBe(401)
 })
 
-test('POST /api/wallet/payments/:id/approve, /deny, /resolve: 200 once for the owner, 404 for a stranger', async () => {
+test('POST /api/wallet/payments/:id/approve, /api/wallet/payments/:id/deny, /api/wallet/payments/:id/resolve: 200 once for the owner, 404 for a stranger', async () => {
   const paying = await openPaying(null)
   const { web, cookie, signIn, platform } = paying
   const [approved, denied, unknown] = [

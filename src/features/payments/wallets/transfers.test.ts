@@ -182,7 +182,7 @@ describe.skipIf(!hasAnvil)('payments from a wallet', () => {
     expect([await codeOf(2), await codeOf(1, newPayee())]).toEqual([200, 'RECIPIENT_NOT_ALLOWED'])
   })
 
-  test('POST /api/wallet/payments/:id/approve and /deny: 200 once when a payment above the threshold waits', async () => {
+  test('POST /api/wallet/payments/:id/approve and POST /api/wallet/payments/:id/deny: 200 once when a payment above the threshold waits', async () => {
     const paying = await openTestPlatform()
     const payee = newPayee()
     await setPolicyOf(paying, { approvalAbove: '5' })

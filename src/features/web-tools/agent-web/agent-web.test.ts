@@ -59,7 +59,7 @@ test('POST /v1/pages: 200 with a page as Markdown, 502 with the reason when it c
   expect((await asAgent('/v1/pages', 'POST', {})).status).toBe(400)
 })
 
-test('POST /v1/pages and /v1/http: 502 and 403 for a private address unless the operator allows it', async () => {
+test('POST /v1/pages and /v1/http: 502 for a private address unless the operator allows it', async () => {
   await using web = openWeb()
   const { asAgent, allow, http } = await openTestInstallation({ SUMMARIZER_ALLOW_PRIVATE: 'false' })
   await allow(['127.0.0.1', 'localhost'])
