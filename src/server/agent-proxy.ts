@@ -17,6 +17,7 @@ import { admit, createGatewayFinder, createHostReader } from '../features/agents
 import type { AgentActivity } from '../features/agents/sleep/sleep.ts'
 import type { Wake } from '../features/agents/sleep/wake.ts'
 import { addressKey } from '../http/address.ts'
+import { MAX_LARGE_BODY_BYTES } from '../http/bodies/body.ts'
 import type { Bodies } from '../http/bodies/unfinished.ts'
 import { describeFailure, statusOf, summarize, toAppError } from '../http/errors.ts'
 import { STANDBY_REASON } from './standby.ts'
@@ -95,11 +96,12 @@ export function createAgentProxy(deps: {
 
 /**
  * Charges the body to the caller's address: callers are not authenticated here.
- * @throws AppError `unavailable` above the limit.
+ * @throws AppError `too_large` for a body over 8 MB, `unavailable` above the limit of the caller.
  */
 function takeBodyShare(bodies: Bodies, request: Request, { address }: ProxyClient): { close(): void } {
-  const share = bodies.beginBody({ key: addressKey(address), isKnown: false })
   const length = request.headers.get('content-length')
+  if (Number(length) > MAX_LARGE_BODY_BYTES) throw new AppError('too_large', 'Request body too large')
+  const share = bodies.beginBody({ key: addressKey(address), isKnown: false })
   if (request.body) share.add(length === null ? AHEAD_BYTES : Math.min(Number(length), AHEAD_BYTES))
   return share
 }
@@ -143,7 +145,7 @@ function toResponse(error: unknown): Response {
   const headers = {
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
-    ...(known.kind === 'too_slow' && { connection: 'close' }),
+    ...((known.kind === 'too_slow' || known.kind === 'too_large') && { connection: 'close' }),
     ...(typeof known.extra.retryAfter === 'string' && { connection: 'close', 'retry-after': known.extra.retryAfter }),
   }
   return Response.json({ error: known.message }, { status: statusOf(known.kind), headers })

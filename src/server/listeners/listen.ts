@@ -51,8 +51,11 @@ export type Listeners = {
 }
 
 const API_NAMES = ['web', 'backend', 'summarizer'] as const
-/** The app rejects large bodies with 413; this bound covers requests that never reach it. */
-const MAX_BODY_BYTES = MAX_LARGE_BODY_BYTES + 64 * 1024
+/**
+ * The app rejects large bodies with 413 in the form of the route. Bun answers without a body above this bound, which
+ * is that of the Anthropic API.
+ */
+const MAX_BODY_BYTES = 4 * MAX_LARGE_BODY_BYTES
 /**
  * Fits every cookie a browser keeps for one domain: 180 of 4 KB. An agent's page can set that many on the parent
  * domain, and a 431 response would lock the visitor out of the dashboard.

@@ -21,6 +21,7 @@ describe.each(CASES)('$name with $vendor', ({ client, dialects }) => {
     const refusals: [what: string, status: number, body: unknown][] = [
       ['an unknown model', 404, { ...right, model: 'model-of-nobody' }],
       ['a body over 8 MB', 413, client.ask('x'.repeat(LARGE_BYTES), 100)],
+      ['a body of 24 MB', 413, client.ask('x'.repeat(3 * LARGE_BYTES), 100)],
       ['no model calls', 400, { ...right, messages: [], input: [] }],
       ...Object.entries(client.wrong).map(([what, wrong]): [string, number, unknown] => [
         what,
