@@ -16,9 +16,9 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n')
 
 /**
- * Sends the same request again and again on `connections` kept-alive connections, one at a time on each, for `durationMs`.
- * It writes ready-made bytes and looks at no more of an answer than status and end, so that it costs a fraction of the
- * server it measures.
+ * Sends the same request again and again on `connections` kept-alive connections, one at a time on each, for
+ * `durationMs`. It writes ready-made bytes and looks at no more of an answer than status and end, so that it costs a
+ * fraction of the server it measures.
  * @throws Error when an answer is not 200, or has neither a length nor chunks.
  */
 export async function sendLoad(target: Target, connections: number, durationMs: number): Promise<Load> {

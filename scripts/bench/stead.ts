@@ -35,8 +35,8 @@ export async function preparePlatform(
 }
 
 /**
- * Starts the service on `house` and waits until all three ports answer, which is asked for every `pauseMs`: questions leave
- * their traces in its memory. It ends together with its agents.
+ * Starts the service on `house` and waits until all three ports answer, which is asked for every `pauseMs`: questions
+ * leave their traces in its memory. It ends together with its agents.
  */
 export async function startStead(
   bench: Workbench,

@@ -83,8 +83,8 @@ async function fallsAsleep(stead: Stead, cookie: string, id: string): Promise<vo
 }
 
 /**
- * Resident memory of the service with 1,001 sleeping agents beyond that with one. The others are copies of the first, row and
- * folder, that keep its sealed tokens: none of them could be woken, and asleep each costs what any does.
+ * Resident memory of the service with 1,001 sleeping agents beyond that with one. The others are copies of the first,
+ * row and folder, that keep its sealed tokens: none of them could be woken, and asleep each costs what any does.
  */
 async function measureAsleep(bench: Workbench, installation: Installation, agentId: string): Promise<Measurement> {
   const one = await restAndMeasure(bench, installation)

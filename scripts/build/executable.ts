@@ -15,9 +15,9 @@ const root = join(import.meta.dir, '../..')
 const HEADERS_BYTES = 65_536
 
 /**
- * Builds the program for `target` into `outfile`, with the dashboard of `webFolder` and the native code of SQLite inside. The
- * same sources make the same bytes, wherever and whenever they are built.
- * `changes` make another program of it, for tests of upgrades.
+ * Builds the program for `target` into `outfile`, with the dashboard of `webFolder` and the native code of SQLite
+ * inside. The same sources make the same bytes, wherever and whenever they are built. `changes` make another program of
+ * it, for tests of upgrades.
  * @returns the files that it is made from, by their paths.
  * @throws when the bundler reports an error, or what it wrote does not run on `target` by its headers.
  */

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import font from '@fontsource-variable/source-sans-3/package.json'
 
 /**
- * The letters of the dashboard, and where its style says that they are: by their version, since browsers keep them. To the
- * bundler that place is external: it would write the font into the style, where the policy of the pages refuses it.
+ * The letters of the dashboard, and where its style says that they are: by their version, since browsers keep them. To
+ * the bundler that place is external: it would write the font into the style, where the policy of the pages refuses it.
  */
 export const FONT = {
   from: Bun.resolveSync(

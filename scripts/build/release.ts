@@ -14,8 +14,9 @@ const root = join(import.meta.dir, '../..')
 type Release = { folder: string; targets: readonly Target[]; downloadUrl: string | null }
 
 /**
- * Builds into `folder` what is published: `stead-<target>` for each target, `SHA256SUMS` of them, the script
- * that installs one, and what they are made of as `stead.cdx.json`. Other files there stay as they are. `onBuilt` hears of each executable.
+ * Builds into `folder` what is published: `stead-<target>` for each target, `SHA256SUMS` of them, the script that
+ * installs one, and what they are made of as `stead.cdx.json`. Other files there stay as they are. `onBuilt` hears of
+ * each executable.
  * @throws as `buildExecutable` does.
  */
 export async function buildRelease(

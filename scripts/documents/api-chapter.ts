@@ -4,8 +4,8 @@ import type { ApiDocument, Operation, Schema } from '../../src/server/api-docume
 const MAX_TYPE = 600
 
 /**
- * Writes the API reference in CommonMark from the OpenAPI documents of the three ports, with a heading per tag and per route.
- * Types are written as in TypeScript, which is shorter than JSON Schema.
+ * Writes the API reference in CommonMark from the OpenAPI documents of the three ports, with a heading per tag and per
+ * route. Types are written as in TypeScript, which is shorter than JSON Schema.
  */
 export function writeApiChapter(documents: ReadonlyMap<string, ApiDocument>): string {
   const ports = [...documents].flatMap(([port, { paths }]) => {

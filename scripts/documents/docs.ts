@@ -13,9 +13,9 @@ type Heading = { token: Token; depth: number; text: string; id: string }
 type Chapter = { name: string; tokens: Token[]; headings: Heading[] }
 type Group = { title: string; entries: { name: string; title: string }[] }
 /**
- * Renders the documents to HTML pages by name: `index` for `README`, `decisions` for `decisions/README`, `missing` for a 404.
- * `sources` holds CommonMark by path below `web/docs` without `.md`; `template` has `{{title}}`, `{{chapters}}` and
- * `{{content}}`. Anchors are spelled as on GitHub, so a link works in the repository and on the web.
+ * Renders the documents to HTML pages by name: `index` for `README`, `decisions` for `decisions/README`, `missing` for
+ * a 404. `sources` holds CommonMark by path below `web/docs` without `.md`; `template` has `{{title}}`, `{{chapters}}`
+ * and `{{content}}`. Anchors are spelled as on GitHub, so a link works in the repository and on the web.
  * @throws Error when no `README` lists a page, or when a link or anchor has no target.
  */
 export function renderDocuments(sources: ReadonlyMap<string, string>, template: string): Map<string, string> {

@@ -8,8 +8,8 @@ const { checkSync } = await import('recheck')
 export type Verdict = { pattern: string; problem: string | null }
 
 /**
- * Without time limits and with one seed each run finds the same. A quadratic pattern reads 200 million characters on a text of
- * 20,000, a linear one less than 20 million.
+ * Without time limits and with one seed each run finds the same. A quadratic pattern reads 200 million characters on a
+ * text of 20,000, a linear one less than 20 million.
  */
 const OPTIONS = {
   randomSeed: 1,

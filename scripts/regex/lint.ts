@@ -1,6 +1,7 @@
 /**
- * `bun run lint:regex`: finds regular expressions of `src` and `web` that take more than linear time on some text. Literals are
- * checked by recheck. Patterns that are made at run time are refused, because what they become cannot be checked.
+ * `bun run lint:regex`: finds regular expressions of `src` and `web` that take more than linear time on some text.
+ * Literals are checked by recheck. Patterns that are made at run time are refused, because what they become cannot be
+ * checked.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'

@@ -1,6 +1,6 @@
 /**
- * `bun run stress [CASE …] [--list]`: runs tests of CI again with larger counts. All cases take hours on a small machine. Tests
- * whose tools are missing (a Docker engine, root) are skipped with a line.
+ * `bun run stress [CASE …] [--list]`: runs tests of CI again with larger counts. All cases take hours on a small
+ * machine. Tests whose tools are missing (a Docker engine, root) are skipped with a line.
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

@@ -18,8 +18,8 @@ export type FileReport = {
 }
 
 /**
- * Reads the JUnit report that `bun test` wrote about `paths`. A path that the report lacks counts as failed: the file could
- * not be loaded, has no tests, or was never started.
+ * Reads the JUnit report that `bun test` wrote about `paths`. A path that the report lacks counts as failed: the file
+ * could not be loaded, has no tests, or was never started.
  */
 export function readJUnit(xml: string, paths: readonly string[]): FileReport[] {
   const root: unknown = new DOMParser().parseFromString(xml, 'text/xml')

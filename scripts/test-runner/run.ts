@@ -23,8 +23,8 @@ export type RunOptions = {
 }
 
 /**
- * Runs the test files below `root` in parallel, and each file that failed once more alone, when the machine is quiet. A file
- * that passes then is flaky: it is listed with its first failure, and the run passes.
+ * Runs the test files below `root` in parallel, and each file that failed once more alone, when the machine is quiet. A
+ * file that passes then is flaky: it is listed with its first failure, and the run passes.
  * @returns whether the run passes.
  */
 export async function runTests({

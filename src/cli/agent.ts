@@ -205,7 +205,7 @@ async function openAgent(settings: z.infer<typeof Environment>, log: Log) {
 }
 
 /**
- * Makes this process and its programs use the egress proxy; without a network of its own it is reached by sockets.
+ * Makes this process and its programs use the egress proxy; an agent without a network connects by sockets.
  * @returns the environment variables of programs.
  */
 async function enterEgressProxy(env: z.infer<typeof Complete>): Promise<Record<string, string>> {

@@ -5,7 +5,7 @@ import type { Db } from './open.ts'
 /** Keeps the `count` newest rows matching `condition`; `newest` is a column that grows with each row. */
 type Kept = { condition: SQL | undefined; newest: SQLiteColumn; count: number }
 
-/** Returns the condition of all older rows, null when there are none. */
+/** Returns the condition that matches all older rows; null when there are none. */
 export function beyondNewest(db: Db, { condition, newest, count }: Kept): SQL | null {
   const last = db
     .select({ key: newest })

@@ -16,8 +16,8 @@ export type Responses = { responses: Readonly<Record<number, ResponseBody>>; err
 /** Limits and exceptions of a route. Omitted options have the strict default. */
 export type RouteOptions = {
   /**
-   * The scope a restricted key needs; `any` accepts every key. By default GET needs `read` and other methods an unrestricted
-   * key.
+   * The scope a restricted key needs; `any` accepts every key. By default GET needs `read` and other methods an
+   * unrestricted key.
    */
   scope?: Scope | 'any'
   /** The media type of a request body that is read without a schema. */
@@ -56,8 +56,8 @@ const DESCRIPTION = Symbol('description')
 type Described = { [ENDPOINT]?: Endpoint; [DESCRIPTION]?: MiddlewareDescription }
 
 /**
- * Declares a route where it is registered: `app.get(path, endpoint({ … }), guard, validate(…), handler)`. The test platform
- * checks every response against it. `answerError` answers errors of what follows in the route's own form.
+ * Declares a route where it is registered: `app.get(path, endpoint({ … }), guard, validate(…), handler)`. The test
+ * platform checks every response against it. `answerError` answers errors of what follows in the route's own form.
  */
 export function endpoint(declaration: Endpoint, answerError?: AnswerError): MiddlewareHandler<BaseEnv> {
   const middleware: MiddlewareHandler<BaseEnv> = (c, next) => {

@@ -54,7 +54,8 @@ export type RateStanding = { limit: number; remaining: number; resetMs: number }
 export type AnswerError = (error: Error, c: Context) => Response | Promise<Response>
 
 /**
- * `shownLimit` is the rate limit in the response headers. `holder` is the id of the authenticated user. The other variables belong to `http/bodies/body.ts`.
+ * `shownLimit` is the rate limit in the response headers. `holder` is the id of the authenticated user. The other
+ * variables belong to `http/bodies/body.ts`.
  */
 type BaseVariables = {
   requestId: string

@@ -13,7 +13,7 @@ import { write } from '../db/write.ts'
 import { findNextDue, type JobRow, LEASE_MS, lease, type Places, type Running } from './lease.ts'
 import { jobs } from './tables.ts'
 
-/** How often jobs of other processes, and jobs that wait for a free slot, are looked for. */
+/** Interval at which jobs of other processes, and jobs that wait for a free slot, are detected. */
 const POLL_MS = 1000
 const MAX_PARALLEL = 8
 const MAX_SLOW = 32

@@ -43,7 +43,7 @@ export function openMigrated(file: string, dataDir: string, cluster: ClusterNode
   }
 }
 
-/** The other nodes would not learn of what this one writes. */
+/** The other nodes would not learn of this node's writes. */
 function requireNoCluster({ sqlite }: Connection): void {
   if (readLogPosition(sqlite) === null) return
   throw new StartupError(

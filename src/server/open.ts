@@ -136,7 +136,7 @@ async function openOn(connection: Connection, parts: ServerParts): Promise<OpenS
   const here = toHere(config)
   const objection = cluster ? null : await claimOwnership(db, here)
   if (objection !== null) log.warn(`Standby: ${objection}. Agents are not started or stopped.`)
-  // A follower does nothing by itself: the leader runs jobs and agents.
+  // A follower starts no jobs or agents: the leader runs them.
   const isStandby = objection !== null || isFollower
   const runtimes = isStandby
     ? createStandbyRuntimes(config.agents)

@@ -120,7 +120,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', socialIdentityWeb(accounts))
   app.route('/', keysWeb(accounts))
   app.route('/', installationsWeb(agents))
-  // Before agents, where `clone` would be the id of one.
+  // Mounted before agents, where `clone` would be an agent's id.
   app.route('/', cloningWeb(agents))
   // Before deployments, whose routes lie below it and share its rate.
   app.route('/', agentsWeb({ ...agents, catalogue, checkModel }))
@@ -174,7 +174,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', dashboardWeb(dashboard))
 }
 
-/** Mounts the tools of agents and what concerns them. */
+/** Mounts the tools of agents and related routes. */
 function mountTools(app: WebApi, { accounts, conversations }: Platform): void {
   const { owner } = accounts.guards
   app.route('/', agentToolsWeb(conversations, owner))
@@ -183,7 +183,7 @@ function mountTools(app: WebApi, { accounts, conversations }: Platform): void {
   app.route('/', mcpAuthorizationsWeb(conversations))
 }
 
-/** Mounts what watches agents, and what limits them. */
+/** Mounts monitoring of agents and their limits. */
 function mountSupervision(app: WebApi, { accounts, agents, ai, conversations, monitoring }: Platform): void {
   const { owner } = accounts.guards
   app.route('/', instancesWeb(monitoring))

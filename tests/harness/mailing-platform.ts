@@ -20,8 +20,8 @@ export async function mailingPlatform(options: TestOptions = {}) {
     ...test,
     mail,
     /**
-     * Waits for a mail to `to` whose subject holds `subject`, the `count`th such one, and until the queue knows that it was
-     * sent: a clock that is moved before would let it be sent again.
+     * Waits for a mail to `to` whose subject holds `subject`, the `count`th such one, and until the queue knows that it
+     * was sent: a clock that is moved before would let it be sent again.
      */
     arrival: async (to: string, subject: string, count = 1) => {
       const arrived = await until(`mail ${count} to ${to}: ${subject}`, () => findMails(mail, to, subject)[count - 1])

@@ -48,7 +48,7 @@ export function AdminOnly() {
 export function AdminFrame({ title, lead, children }: { title: string; lead: string; children: ReactNode }) {
   return (
     <Page title={title} lead={lead}>
-      {/* In a line of their own, so that they stay where they are whatever the title. */}
+      {/* On a separate line, so that they keep their place whatever the title. */}
       <div className="flex">
         <Tabs label="Admin" places={places} />
       </div>

@@ -45,7 +45,7 @@ function limitsQuery(agentId: string) {
   })
 }
 
-/** Limits of what an agent does in a day; model usage has a section of its own. */
+/** Limits of an agent's actions per day; limits of model usage are in a separate section. */
 export function DayLimitsSection({ agent }: { agent: WebAgent }) {
   const query = useQuery(limitsQuery(agent.id))
   return (

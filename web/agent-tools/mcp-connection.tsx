@@ -74,7 +74,7 @@ function describeMissing({ authorization }: McpServer): string {
   return `It wants the agent to have more access: ${missing.join(', ')}.`
 }
 
-/** Shows where the browser goes, and what the agent will be able to do. */
+/** Shows where the browser goes next, and what the agent will be able to do. */
 export function Consent({ started, onCancel }: { started: StartedAuthorization; onCancel: () => void }) {
   return (
     <Notice tone="note" title={`Continue at ${new URL(started.issuer).host}`}>

@@ -150,7 +150,7 @@ const outcomeNotices: Readonly<Record<ConnectOutcome, { tone: 'good' | 'problem'
   failed: { tone: 'problem', text: 'The server did not complete the sign-in. Try again later.' },
 }
 
-/** The end of a sign-in, from which the browser has just come back. */
+/** Result of a sign-in, from which the browser has just returned. */
 function ConnectOutcomeNotice() {
   const { mcp } = route.useSearch()
   const outcome = CONNECT_OUTCOMES.find((each) => each === mcp)

@@ -92,7 +92,7 @@ function NetworkFact({ agentId }: { agentId: string }) {
 const KINDS = { usd: 'Cost', tokens: 'Tokens', messages: 'Messages', toolCalls: 'Tool calls', files: 'Files' } as const
 const ACTIONS = { ask: 'then asks you', pause: 'then pauses until midnight', stop: 'then stops' } as const
 
-/** Describes what was used today, and the limits that are set. */
+/** Describes today's use, and the limits that are set. */
 function listUses({ limits }: DayLimits): { name: string; text: string }[] {
   return (Object.keys(KINDS) as (keyof typeof KINDS)[]).map((kind) => {
     const { used, limit, extra, action } = limits[kind]

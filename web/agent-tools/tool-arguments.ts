@@ -1,4 +1,4 @@
-/** `json` holds any type without a field of its own. */
+/** `json` holds any type without a dedicated field. */
 export type ToolArgument = {
   name: string
   kind: 'text' | 'number' | 'boolean' | 'choice' | 'json'

@@ -94,7 +94,7 @@ function ToolFields({ agent, tools }: { agent: WebAgent; tools: AgentTools }) {
   )
 }
 
-/** Taking the consent back turns the commands off as well. */
+/** Revoking the consent also disables the commands. */
 function acceptNotIsolated(isAccepted: boolean): ToolsRequest {
   if (isAccepted) return { acceptNotIsolated: true }
   return { acceptNotIsolated: false, switches: { run_shell: false, run_python: false } }

@@ -126,7 +126,7 @@ export async function readTurn(id: string, signal: AbortSignal): Promise<ChatTur
   return (await request(OneTurn, api.GET('/api/chat/turns/{id}', { ...inPath({ id }), signal }))).turn
 }
 
-/** Keeps what the agent has said so far. */
+/** Keeps the text that the agent has sent so far. */
 export async function stopTurn(id: string): Promise<ChatTurn> {
   return (await request(OneTurn, api.POST('/api/chat/turns/{id}/stop', inPath({ id })))).turn
 }

@@ -28,7 +28,7 @@ export function useDraft(place: string) {
   return {
     text,
     change,
-    /** Puts an unsent text before what was written since. */
+    /** Puts an unsent text before the text that was written since. */
     putBack: (unsent: string) =>
       change([unsent, localStorage.getItem(draftKey(place)) ?? ''].filter((part) => part !== '').join('\n\n')),
   }

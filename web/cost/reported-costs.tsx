@@ -21,7 +21,7 @@ const columns = {
   Gap: 'number',
 } as const
 
-/** Costs that providers reported, beside what the same calls cost by list prices. */
+/** Costs that providers reported, next to the cost of the same calls by list prices. */
 export function ReportedCosts({ days }: { days: number }) {
   const { data } = useQuery(reconciliationQuery(days))
   if (!data || data.models.length === 0) return null

@@ -13,7 +13,7 @@ const anomaliesQuery = queryOptions({
 
 const idleColumns = { Agent: 'text', 'Idle cost': 'number', Share: 'number', 'Idle calls': 'number' } as const
 
-/** Agents that cost much more than usual, and what agents cost without messages to them. */
+/** Agents that cost much more than usual, and the cost of agents in hours without messages to them. */
 export function UnusualCosts() {
   const { data } = useQuery(anomaliesQuery)
   if (!data) return null

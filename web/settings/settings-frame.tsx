@@ -20,7 +20,7 @@ const places = [
 export function SettingsFrame({ title, lead, children }: { title: string; lead: string; children: ReactNode }) {
   return (
     <Page title={title} lead={lead}>
-      {/* In a line of their own, so that they stay where they are whatever the title. */}
+      {/* On a separate line, so that they keep their place whatever the title. */}
       <div className="flex">
         <Tabs label="Settings" places={places} />
       </div>

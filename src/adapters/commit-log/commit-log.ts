@@ -224,7 +224,7 @@ function createSnapshots(query: Query) {
       await query((sql) => sql`INSERT INTO stead_checksums (seq, sums) VALUES (${seq}, ${text}) ON CONFLICT DO NOTHING`)
     },
 
-    /** Returns the leader's checksum of each table as of `seq`; null while there are none. */
+    /** Returns the leader's checksum of each table as of `seq`; null before the first one. */
     async findChecksums(seq: number): Promise<Record<string, string> | null> {
       const [row] = await query((sql) => sql`SELECT sums FROM stead_checksums WHERE seq = ${seq}`)
       return row ? JSON.parse(row.sums) : null

@@ -47,8 +47,7 @@ type AgentReadiness = { ready: boolean; failing: string[]; uptimeMs: number | nu
 
 /**
  * Speaks to an agent, built-in or OpenClaw. Failures are AppErrors: `unavailable` when nothing listens,
- * `upstream_timeout`,
- * `limited` with the agent's message, `upstream_failed` for the rest.
+ * `upstream_timeout`, `limited` with the agent's message, `upstream_failed` for the rest.
  */
 export type AgentGateway = {
   /** Returns whether a live agent answers; OpenClaw answers unknown paths with a page and 200. */
@@ -68,8 +67,7 @@ export type AgentGateway = {
   /**
    * Streams an earlier turn from its beginning, like `streamTurn`.
    * @throws AppError `not_found` TURN_NOT_FOUND when the agent does not know it, `conflict` TURN_INTERRUPTED when its
-   * outcome is
-   * unknown, TURN_STOPPED.
+   * outcome is unknown, TURN_STOPPED.
    */
   joinTurn(endpoint: AgentEndpoint, turnId: string, signal: AbortSignal): AsyncIterable<AgentTurnEvent>
   /** Stops a turn that runs without a connection; its text stays in the agent's session. */

@@ -73,7 +73,7 @@ export function createAsk(plainFetch: typeof fetch): Ask {
   }
 }
 
-/** // Redirects are not followed: an agent must not choose the platform's targets. */
+/** Redirects are not followed: an agent must not choose the platform's targets. */
 export function sendToAgent(plainFetch: typeof fetch, call: AgentCall, signal: AbortSignal): Promise<Response> {
   return plainFetch(`${call.endpoint.baseUrl}${call.path}`, {
     method: call.method ?? 'GET',

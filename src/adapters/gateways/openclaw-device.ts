@@ -20,9 +20,8 @@ const ROLE = 'operator'
 const SCOPES = ['operator.read', 'operator.write', 'operator.admin']
 
 /**
- * Derives the device of an agent from its gateway token, whose holder has full access anyway, so that nothing has to
- * be stored.
- * A rotated token yields another device, which has to be paired again.
+ * Derives the device of an agent from its gateway token, whose holder has full access anyway, so that nothing has to be
+ * stored. A rotated token yields another device, which has to be paired again.
  */
 export function toOpenClawDevice(gatewayToken: string): OpenClawDevice {
   const seed = Buffer.from(hkdfSync('sha256', gatewayToken, 'stead', 'openclaw device', 32))
@@ -84,8 +83,7 @@ export async function approveOpenClawDevice(
 
 /**
  * Removes every paired and pending device of an OpenClaw gateway, because their tokens outlive the gateway token. The
- * platform
- * pairs again when needed.
+ * platform pairs again when needed.
  */
 export async function endOpenClawPairings(ask: Ask, endpoint: AgentEndpoint, timeoutMs: number): Promise<void> {
   const endsAt = performance.now() + MAX_MS

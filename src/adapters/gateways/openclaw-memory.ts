@@ -50,9 +50,8 @@ export async function readOpenClawNotes(ask: Ask, endpoint: AgentEndpoint, timeo
 }
 
 /**
- * Replaces a memory file; an empty text clears it. @throws AppError `upstream_failed` when the agent refuses, as for
- * a missing
- * day of the diary.
+ * Replaces a memory file; an empty text clears it. @throws AppError `upstream_failed` when the agent refuses, as for a
+ * missing day of the diary.
  */
 export async function writeOpenClawNote(
   ask: Ask,
@@ -71,8 +70,7 @@ export async function writeOpenClawNote(
 
 /**
  * Ends every session of an OpenClaw agent and empties its memory files. Configuration, skills and working files stay.
- * The
- * gateway updates its search index within seconds.
+ * The gateway updates its search index within seconds.
  */
 export async function resetOpenClawMemory(ask: Ask, endpoint: AgentEndpoint, timeoutMs: number): Promise<void> {
   using socket = await openOpenClawSocket(ask, endpoint, timeoutMs)

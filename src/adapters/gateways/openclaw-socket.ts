@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts'
 import { type AgentEndpoint, type Ask, parseJson } from './http.ts'
 import { approveOpenClawDevice, OpenClawChallenge, toConnectParams, toOpenClawDevice } from './openclaw-device.ts'
 
-/** Limits of one connection, independent of the agent. Memory is listed in pages and its files are read one by one. */
+/** Limits of one connection, whatever the agent sends. Memory is listed in pages and its files are read one by one. */
 const MAX_CALLS = 10_000
 const MAX_CHARACTERS = 64 * 1024 * 1024
 const MAX_FRAME_CHARACTERS = 4 * 1024 * 1024
@@ -34,8 +34,7 @@ export type OpenClawSocket = Disposable & {
 
 /**
  * Connects to an OpenClaw gateway and pairs with it the first time. Through a published port the gateway token alone
- * grants
- * nothing, so the platform connects as a device and approves it over HTTP.
+ * grants nothing, so the platform connects as a device and approves it over HTTP.
  */
 export async function openOpenClawSocket(
   ask: Ask,

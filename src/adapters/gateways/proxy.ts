@@ -11,8 +11,7 @@ export type ProxyTimeouts = { connectMs: number; bodyMs: number; answerMs: numbe
 const TIMEOUTS: ProxyTimeouts = { connectMs: 5000, bodyMs: 30_000, answerMs: 660_000 }
 /**
  * `onWhole` is called when the request body is complete, `onOver` when it is released, in any case; `onAnswered` when
- * the
- * response has ended.
+ * the response has ended.
  */
 type BodyEvents = { onWhole: () => void; onOver: () => void; onAnswered?: () => void }
 /** Bytes buffered for a slow caller. */
@@ -20,9 +19,8 @@ const BUFFERED_BYTES = 64 * 1024
 const WITHOUT_BODY = new Set([204, 205, 304])
 
 /**
- * Forwards a request to the agent at `baseUrl` and streams the response back with backpressure; the caller's abort
- * ends it.
- * Uses node:http, because all fetches of a process share 256 connections, which agents' streams could exhaust.
+ * Forwards a request to the agent at `baseUrl` and streams the response back with backpressure; the caller's abort ends
+ * it. Uses node:http, because all fetches of a process share 256 connections, which agents' streams could exhaust.
  * @throws AppError `upstream_failed`, `upstream_timeout`, `too_slow` for a slow body.
  */
 export async function forward(
@@ -145,7 +143,7 @@ function toProxyError(cause: Error | null): AppError {
   return new AppError('upstream_failed', 'The agent is not reachable', {}, cause ? { cause } : {})
 }
 
-/** // Hop-by-hop headers (RFC 9110, section 7.6.1), and `expect`, which the server has handled. */
+/** Hop-by-hop headers (RFC 9110, section 7.6.1), and `expect`, which the server has handled. */
 const HOP_BY_HOP = [
   'connection',
   'expect',
@@ -169,11 +167,9 @@ const MAX_COOKIE_CHARACTERS = 12 * 1024
 export type ProxyClient = { address: string | null; proto: 'http' | 'https' }
 
 /**
- * Converts request headers for the agent: without the dashboard's cookies, and with our own forwarding headers.
- * Without `client`
- * there are none: OpenClaw answers 403 to forwarding headers of an untrusted proxy, and would reject the platform's
- * own
- * requests once it trusted it.
+ * Converts request headers for the agent: without the dashboard's cookies, and with our own forwarding headers. Without
+ * `client` there are none: OpenClaw answers 403 to forwarding headers of an untrusted proxy, and would reject the
+ * platform's own requests once it trusted it.
  */
 export function toAgentHeaders(given: Headers, client: ProxyClient | null): Headers {
   const headers = withoutHopByHop(given)
@@ -191,17 +187,15 @@ export function toAgentHeaders(given: Headers, client: ProxyClient | null): Head
 
 /**
  * Returns whether a page has filled the browser with cookies. Agents' servers would reject such requests, so the
- * cookies are
- * left out and the response clears them.
+ * cookies are left out and the response clears them.
  */
 export function hasTooManyCookies(given: Headers): boolean {
   return (given.get('cookie')?.length ?? 0) > MAX_COOKIE_CHARACTERS
 }
 
 /**
- * Converts response headers for the caller: cookies are limited to the agent's host, and `clear-site-data`, which
- * would reach
- * the dashboard's cookies, is removed.
+ * Converts response headers for the caller: cookies are limited to the agent's host, and `clear-site-data`, which would
+ * reach the dashboard's cookies, is removed.
  */
 function toClientHeaders(given: Headers): Headers {
   const headers = withoutHopByHop(given)
@@ -218,7 +212,7 @@ function withoutHopByHop(given: Headers): Headers {
   return headers
 }
 
-/** // `Headers` throws on invalid names. */
+/** `Headers` throws on invalid names. */
 function isToken(name: string): boolean {
   return /^[\w!#$%&'*+.^`|~-]+$/.test(name)
 }

@@ -51,10 +51,8 @@ export type AgentToolCall = z.infer<typeof AgentToolCall>
 
 /**
  * An event of a turn. Only the built-in agent reports tool calls and, with `generation`, each billed model call.
- * `usage` is the
- * agent's own total; `early_end` says that a limit ended the turn; `restart` is the `restarts`-th resumption after a
- * crash,
- * whose events replace all earlier text and tool calls.
+ * `usage` is the agent's own total; `early_end` says that a limit ended the turn; `restart` is the `restarts`-th
+ * resumption after a crash, whose events replace all earlier text and tool calls.
  */
 export type AgentTurnEvent =
   | { type: 'text'; text: string }

@@ -24,7 +24,9 @@ export type McpAccess = {
   token(): Promise<string>
   /** Replaces the token that the server refused. */
   renew(refused: string): Promise<void>
-  /** Ends the access after a refusal that a new token does not help; `scope` names what the server wants. */
+  /**
+   * Ends the authorization after a refusal that a new token would not change; `scope` names what the server requires.
+   */
   end(scope: string | null): Promise<never>
 }
 

@@ -206,7 +206,7 @@ async function revoke(
   return true
 }
 
-/** Errors of the SDK may quote the server, so only those of ours are shown. */
+/** Errors of the SDK may quote the server, so only our own are returned. */
 async function orUpstreamFailed<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work

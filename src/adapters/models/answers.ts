@@ -151,7 +151,7 @@ function isChoice(choice: unknown): boolean {
   return isSaid(choice.message)
 }
 
-/** By hand as well: a stream has thousands of them. */
+/** Checked by hand, because a stream has thousands of deltas. */
 function isChoiceDelta(choice: unknown): boolean {
   if (typeof choice !== 'object' || choice === null) return false
   const { delta, finish_reason: reason }: { delta?: unknown; finish_reason?: unknown } = choice
@@ -165,7 +165,10 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Accepts what providers usually send, by hand because zod takes several microseconds. The schema decides about the rest. */
+/**
+ * Accepts the usual responses of providers, by hand because zod takes several microseconds; the schema checks any
+ * other.
+ */
 function isUsualCompletion(answer: unknown): answer is z.output<typeof CompletionResponse> {
   if (!isFields(answer)) return false
   const { id, model, choices, usage } = answer
@@ -255,7 +258,7 @@ function toChunk(provider: string, json: string): CompletionChunk {
 
 const MAX_FINISH_REASON = 64
 
-/** Shortens what a provider says, because it is stored with every call. */
+/** Shortens an error message of a provider, because it is stored with every call. */
 export function toFinishReason(reason: unknown): string | null {
   return typeof reason === 'string' ? reason.slice(0, MAX_FINISH_REASON) : null
 }

@@ -293,8 +293,8 @@ function toProviderError(provider: string, error: unknown, deadline: Deadline): 
 type Deadline = { signal: AbortSignal; isOver(): boolean; restart(): void; clear(): void }
 
 /**
- * Aborts `timeoutMs` after the last `restart`, or when the caller's `signal` aborts. A restart only notes the time, because
- * every chunk of a stream is one.
+ * Aborts `timeoutMs` after the last `restart`, or when the caller's `signal` aborts. A restart only notes the time,
+ * because every chunk of a stream is one.
  */
 function createDeadline(timeoutMs: number, signal: AbortSignal): Deadline {
   const controller = new AbortController()

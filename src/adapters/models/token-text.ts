@@ -77,7 +77,7 @@ function join(parts: readonly TokenText[]): TokenText {
   }
 }
 
-/** Lists the data of the images in messages of Anthropic's form, those of tool results included. */
+/** Lists the data of images in messages of Anthropic's format, including images in tool results. */
 export function listBase64Images(messages: unknown): string[] {
   if (!Array.isArray(messages)) return []
   return messages.flatMap((message) => imagesOf(Object(message).content))

@@ -29,8 +29,8 @@ function parseKey(text: string): WeightedKey {
 type Share = { provider: AiProvider; weight: number; credit: number; restsUntil: number }
 
 /**
- * Distributes the calls of a provider over its keys by weight. A key that is rejected or rate-limited rests, and the call
- * continues with another one; nothing was spent by then. `nowMs` must be monotonic.
+ * Distributes the calls of a provider over its keys by weight. A key that is rejected or rate-limited is paused, and
+ * the call, which has cost nothing, is repeated with another key. `nowMs` must be monotonic.
  */
 export function distributeOverKeys(
   keys: readonly WeightedKey[],
@@ -70,7 +70,10 @@ export function distributeOverKeys(
   }
 }
 
-/** Chooses by smooth weighted round robin among the keys that do not rest, or among all untried ones when every key rests. */
+/**
+ * Chooses by smooth weighted round robin among the keys that are not paused, or among all untried ones when every key
+ * is paused.
+ */
 function choose(shares: readonly Share[], tried: ReadonlySet<Share>, now: number): Share {
   const untried = shares.filter((share) => !tried.has(share))
   const ready = untried.filter(({ restsUntil }) => restsUntil <= now)
@@ -82,7 +85,7 @@ function choose(shares: readonly Share[], tried: ReadonlySet<Share>, now: number
   return chosen
 }
 
-/** Returns how long a key rests after an error, null for an error that another key would meet as well. */
+/** Returns how long a key is paused after an error; null for an error that another key would return too. */
 function toRestMs(error: unknown): number | null {
   if (!(error instanceof ProviderError) || error.isSpent) return null
   if (error.failure === 'credentials') return REJECTED_REST_MS

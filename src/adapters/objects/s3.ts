@@ -29,9 +29,9 @@ const PARTS = { partSize: PART_BYTES, queueSize: 2, retry: 3 }
 
 /** Time for an answer without content. */
 const ANSWER_MS = 30_000
-/** Time without a byte until a download is given up. */
+/** Time without a byte after which a download fails. */
 const IDLE_MS = 60_000
-/** Slower uploads are given up. */
+/** Uploads slower than this fail. */
 const MIN_BYTES_PER_MS = 100
 
 /** Parses `s3://bucket/prefix` and trims slashes; returns null for another form. */

@@ -10,7 +10,10 @@ import { attributeOf, type PageElement, type PageNode, parsePage, walkPage } fro
 /** A page as it was fetched: `bytes` in base64, `url` is where it came from. */
 const Source = z.object({ bytes: z.string(), contentType: z.string(), url: z.string(), wantsMarkdown: z.boolean() })
 
-/** `markdown` is null where it was not asked for, where there is no main content, or where the page is too big to find it. */
+/**
+ * `markdown` is null when it was not requested, when there is no main content, and when the page is too large to find
+ * it.
+ */
 export type ReadPage = { page: Page; markdown: string | null }
 
 /** Finding the main content takes much longer than reading the rest. */

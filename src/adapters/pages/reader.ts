@@ -16,7 +16,7 @@ export type PageReader = {
 }
 
 const MAX_PROCESSES = Math.max(1, Math.min(2, availableParallelism() - 1))
-/** Each request gives up after 10 s by itself. */
+/** Each request ends after its own limit of 10 s. */
 const MAX_WAITING = 1000
 /** Real pages take a fraction of a second. */
 const READ_MS = 4000

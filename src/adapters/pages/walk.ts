@@ -109,7 +109,7 @@ function climb(from: PageNode, top: PageNode, visitor: Visitor): PageNode | null
   return null
 }
 
-/** @returns the first child when there is something inside to go on with. */
+/** @returns the first child when the visitor enters the element and it has one. */
 function visit(node: PageNode, visitor: Visitor): PageNode | null {
   if (node.nodeType === TEXT || node.nodeType === CDATA) visitor.text(node.data ?? '')
   if (!isElement(node)) return null

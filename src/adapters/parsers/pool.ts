@@ -57,7 +57,7 @@ export function createParserPool(kind: ParserKind, limits: ParserLimits): Parser
     timer.unref()
     resting.push({ process, timer })
   }
-  /** The permit comes back once the process is free or gone. */
+  /** The permit is released when the process is idle or has ended. */
   const giveBack = async (process: ParserProcess) => {
     const isKept = process.isAlive() && (await process.residentBytes()) <= limits.maxMemoryBytes * MAX_RESTING_SHARE
     if (isKept && process.isAlive()) rest(process)

@@ -142,7 +142,7 @@ export function takeBeat(heartbeat: Heartbeat, message: Buffer, carrier: Carrier
   }
 }
 
-/** Continues the session of `place`, or begins the one that the platform has begun. */
+/** Resumes the session of `place`, or starts the one that the platform has started. */
 function takeUp(deps: DialDeps, place: { dialed: Dialed | null }, hello: PlatformHello, carrier: Carrier): void {
   const known = place.dialed
   if (hello.isResumed) {

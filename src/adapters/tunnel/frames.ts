@@ -8,7 +8,8 @@ export type FrameType = (typeof TYPES)[number]
 
 /**
  * One message of a tunnel. `number` counts the frames of one direction from 1; of an `ack` it is the last frame that
- * arrived, of `ping` and `pong` a token. `stream` is 0 for `ack`, `ping` and `pong`, which are neither counted nor sent again.
+ * arrived, of `ping` and `pong` a token. `stream` is 0 for `ack`, `ping` and `pong`, which are neither counted nor sent
+ * again.
  */
 export type Frame = { type: FrameType; number: number; stream: number; payload: Uint8Array }
 

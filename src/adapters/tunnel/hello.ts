@@ -40,7 +40,7 @@ export const CLOSE = {
 /** Close code of a machine that stops on purpose: its session cannot be resumed. */
 export const STOPPED = 1000
 
-/** Parses the first message of the other side; null when it is none. */
+/** Parses the first message of the peer; null when it is not a hello. */
 export function parseHello<T>(schema: z.ZodType<T>, message: string | Buffer): T | null {
   if (typeof message !== 'string') return null
   try {

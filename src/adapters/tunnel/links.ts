@@ -253,7 +253,7 @@ class MachineLink {
     const opening = this.#opening
     try {
       const local = await opening
-      // The session ended meanwhile, and closes the port.
+      // The session ended in the meantime, and closes the port.
       if (this.#opening !== opening) return
       this.#local = local
     } catch (error) {
@@ -310,7 +310,10 @@ function toUnavailable(message: string): string {
   return ['HTTP/1.1 503 Service Unavailable', ...headers, '', body].join('\r\n')
 }
 
-/** Returns what happens when `stream` is cut off: 503 before the first byte of an answer, else the connection breaks. */
+/**
+ * Returns what happens when `stream` breaks: 503 before the first byte of a response, otherwise the connection is
+ * closed.
+ */
 function createCut(socket: Socket, stream: Duplex, toAnswer: () => string): () => void {
   let isWaiting = true
   let isAnswered = false

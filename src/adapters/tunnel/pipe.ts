@@ -2,8 +2,8 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 /**
- * Joins two byte streams in both directions; each half ends on its own. A stream that is cut off destroys the other;
- * `whenCut` replaces that for `one`.
+ * Connects two byte streams in both directions; each direction ends on its own. When one stream breaks, the other is
+ * destroyed; `whenCut` replaces that for `one`.
  */
 export function join(one: Duplex, other: Duplex, whenCut: () => void = () => one.destroy()): void {
   one.pipe(other)

@@ -246,7 +246,7 @@ function showTyping({ service }: ConversationDeps, { place }: Waiting) {
 function describeFailure(error: unknown): string | null {
   const known: AppError = toKnownError(error)
   const { code } = known.extra
-  // An answer that says so would be one more message.
+  // A message about the stop or the limit was already sent.
   if (code === STOPPED || code === LIMIT_REACHED) return null
   if (code === 'TURN_INTERRUPTED') return `${known.message}. Write “continue”, and I go on from there.`
   if (known.kind === 'unavailable') {

@@ -117,7 +117,7 @@ async function deliver(work: () => Promise<void>, service: Service, signal: Abor
   }
 }
 
-/** Shortest part that a break may leave, as a share of the limit. */
+/** Smallest part that a split may leave, as a share of the limit. */
 const SHORTEST_SHARE = 0.5
 
 /** Splits a text into messages of at most `maxChars` UTF-16 units, at a line or word break if it is not too early. */

@@ -10,7 +10,7 @@ export const LIMIT_REACHED = 'DAY_LIMIT_REACHED'
 const Used = z.object({ allowed: z.boolean(), message: z.string().nullable(), approvalId: z.string().nullable() })
 
 /**
- * Counts what the agent is about to do, and waits for the owner where a daily limit asks them.
+ * Counts the next action of the agent, and waits for the owner when a daily limit is set to ask.
  * @throws AppError `limited` DAY_LIMIT_REACHED beyond a limit; the platform's errors.
  */
 export type CountUse = (kinds: readonly CountedKind[], signal: AbortSignal) => Promise<void>
@@ -35,7 +35,7 @@ export function createUseCounter(call: PlatformCall, approvals: Pick<Approvals, 
   }
 }
 
-/** Returns what a tool call counts as. */
+/** Returns the daily limits that a tool call counts towards. */
 export function countedKinds(tool: string, input: unknown): CountedKind[] {
   const isListing = tool === 'send_message' && z.object({ action: z.literal('list') }).safeParse(input).success
   return [

@@ -95,7 +95,8 @@ export function createTools(deps: ToolDeps): OpenTools {
 }
 
 /**
- * Limits the calls of one turn and of a day, refuses loops, and requires the owner's approval of exactly the input of a risky call.
+ * Limits the calls of one turn and of a day, refuses loops, and requires the owner's approval of exactly the input of a
+ * risky call.
  */
 function createGuard(
   {

@@ -127,7 +127,7 @@ function toPreface({ summary, coveredCount, leftOutCount }: HistorySummary): str
 const MAX_HISTORY_MESSAGES = 60
 const MAX_HISTORY_CHARS = 60_000
 const MAX_MESSAGE_CHARS = 16_000
-/** Messages kept verbatim when the rest is summarised; some turns pass until the next summary. */
+/** Messages kept verbatim when older ones are summarised; a few turns pass until the next summary. */
 const KEPT = { messages: 20, chars: 20_000 }
 const MAX_SUMMARISED_CHARS = 60_000
 

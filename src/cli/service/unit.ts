@@ -10,8 +10,8 @@ export type ServicePlan = {
 }
 
 /**
- * Parsed definition; `writePaths` is null when the service may write wherever its user may. `allowsSandboxes` is false for
- * a definition of an earlier version, under which bubblewrap does not work.
+ * Parsed definition; `writePaths` is null when the service may write wherever its user may. `allowsSandboxes` is false
+ * for a definition of an earlier version, under which bubblewrap does not work.
  */
 export type InstalledService = {
   dataDir: string

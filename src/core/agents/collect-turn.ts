@@ -26,7 +26,7 @@ export type TurnFigures = {
 
 export type CollectedTurn = { add(event: CollectedEvent): void; text(): string; figures(): TurnFigures }
 
-/** Collects from a turn's events what the history keeps of it. */
+/** Collects from a turn's events what the history stores. */
 export function collectTurn(): CollectedTurn {
   let text = ''
   let usage: Pick<TurnFigures, 'model' | 'inputTokens' | 'outputTokens'> = {

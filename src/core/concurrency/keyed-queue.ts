@@ -59,7 +59,7 @@ export async function withAppErrors<T>(task: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Limits how many callers hold a permit; the others wait in call order. */
+/** Limits how many callers hold a permit; other callers wait in call order. */
 type Semaphore = {
   /** @throws AppError `unavailable` when too many callers wait, or the signal's reason. */
   acquire(signal?: AbortSignal): Promise<void>

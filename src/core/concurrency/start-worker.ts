@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 
-/** An event loop needs two descriptors; the rest is for files that other threads open meanwhile. */
+/** An event loop needs two descriptors; the margin is for files that other threads open in the meantime. */
 const NEEDED_DESCRIPTORS = 8
 
 /**

@@ -62,7 +62,7 @@ function writeWhole(descriptor: number, text: string): void {
 /** A busy server writes its lines this often, because each write costs more than the lines. */
 const GATHER_MS = 50
 
-/** Writes a line at once after a pause, the lines that follow it together, and the rest at exit. */
+/** Writes a line immediately after a pause, the lines that follow it together, and the remaining lines at exit. */
 function buffered(write: (text: string) => void, writeAtExit: (text: string) => void): (line: string) => void {
   let lines = ''
   let writtenAt = -GATHER_MS

@@ -7,8 +7,8 @@ import { NAMES, OWN_SECRETS, PLACE, RETENTION, TRACES } from './platform.ts'
 import { CARDS, CHAINS, MODELS, PAYMENTS, WEB_TOOLS } from './services.ts'
 
 /**
- * All settings by environment variable, in the order of the documentation. `describe` documents a setting, `otherwise` its
- * default when that depends on others, and `form` the format of its value.
+ * All settings by environment variable, in the order of the documentation. `describe` documents a setting, `otherwise`
+ * its default when that depends on others, and `form` the format of its value.
  */
 export const SETTING_GROUPS = [
   { title: 'Server', settings: PLACE },

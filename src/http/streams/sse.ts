@@ -15,8 +15,8 @@ const LIFETIME_MS = 3_600_000
 const MAX_LIVE_STREAMS = { user: 10, operator: 200 } as const
 
 /**
- * `send` writes a named event with JSON data and an optional id, `sendText` one with a text, and `write` an unnamed one with a
- * text. All wait until the client has read, so slow clients use no memory.
+ * `send` writes a named event with JSON data and an optional id, `sendText` one with a text, and `write` an unnamed one
+ * with a text. All wait until the client has read, so slow clients use no memory.
  */
 export type EventStream = {
   send(event: string, data: unknown, id?: number): Promise<void>

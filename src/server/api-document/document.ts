@@ -61,7 +61,7 @@ const DESCRIPTIONS: Readonly<Record<ApiName, string>> = {
 
 /**
  * Writes the OpenAPI 3.1 document of one API from its route declarations. Excludes the dashboard (`/*`). Yields between
- * schemas, which take long, so that requests are answered meanwhile.
+ * schemas, which take long, so that other requests are served.
  */
 export async function writeApiDocument(routes: readonly DeclaredRoute[], api: ApiName): Promise<ApiDocument> {
   const schemas: Record<string, Schema> = {}

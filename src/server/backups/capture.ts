@@ -130,7 +130,7 @@ async function captureState(
   { agentsFolder, engines }: Stores,
   file: string,
 ): Promise<Pick<BackupAgent, 'state' | 'reason'>> {
-  // The files of an agent on its owner's machine are there.
+  // The machine of its owner stores the files of such an agent.
   if (runtime === null || runtime === 'machine') return { state: 'none', reason: null }
   try {
     if (runtime === 'process')

@@ -13,8 +13,8 @@ type Documented = { route: DeclaredRoute; statuses: ReadonlySet<number> }
 const known = new WeakMap<object, Map<string, Documented>>()
 
 /**
- * Checks a response against its route's declaration: a documented status, and a body of exactly the declared shape. Responses
- * without a route and status 500 are not checked.
+ * Checks a response against its route's declaration: a documented status, and a body of exactly the declared shape.
+ * Responses without a route and status 500 are not checked.
  * @throws Error that describes the difference.
  */
 export async function requireDocumented(

@@ -22,8 +22,9 @@ const EMPTY_TAR = new Uint8Array(1024)
 export const EMPTY_LAYER = new Uint8Array(gzipSync(EMPTY_TAR))
 
 /**
- * A registry of images on this machine, as far as engines ask one: `offer` makes it have an image, `requests` are the paths
- * that were asked for and those that were left before their end, `waiting` counts the layers that are being sent and never end.
+ * A registry of images on this machine, as far as engines ask one: `offer` makes it have an image, `requests` are the
+ * paths that were asked for and those that were left before their end, `waiting` counts the layers that are being sent
+ * and never end.
  */
 export async function startRegistry() {
   const manifests = new Map<string, string>()

@@ -45,8 +45,8 @@ const CHANGES = [
 const END_MS = 60_000
 
 /**
- * An engine starts itself anew for each step of a container's network, and each of these spends a third of its time on its
- * garbage, of which there is little.
+ * An engine starts itself anew for each step of a container's network, and each of these spends a third of its time on
+ * its garbage, of which there is little.
  */
 export const SELDOM_COLLECTED = { GOGC: '800' }
 

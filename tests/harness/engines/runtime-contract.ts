@@ -12,10 +12,10 @@ import type {
 import { until } from '../until.ts'
 
 /**
- * A runtime under test. `makeSpec` answers a new id and a free port each time; its agent must answer `GET /healthz` with
- * 200 and write `logLine` when it starts. `kill` ends an agent from outside, as a crash would; `countInstances` counts what
- * really runs of an agent, whatever the runtime believes. `writeState` and `readState` (null without the file) reach into
- * the folder where an agent keeps what it stores, stopped or not.
+ * A runtime under test. `makeSpec` answers a new id and a free port each time; its agent must answer `GET /healthz`
+ * with 200 and write `logLine` when it starts. `kill` ends an agent from outside, as a crash would; `countInstances`
+ * counts what really runs of an agent, whatever the runtime believes. `writeState` and `readState` (null without the
+ * file) reach into the folder where an agent keeps what it stores, stopped or not.
  */
 export type RuntimeFixture = {
   runtime: Runtime

@@ -1,6 +1,6 @@
 /**
- * `bun deaf-browser.ts PROGRAM [arguments …]` becomes PROGRAM, to which the kernel gives no news of the machine's networks.
- * Chromium breaks off what it is loading when an address appears or goes anywhere on the machine, as those of
+ * `bun deaf-browser.ts PROGRAM [arguments …]` becomes PROGRAM, to which the kernel gives no news of the machine's
+ * networks. Chromium breaks off what it is loading when an address appears or goes anywhere on the machine, as those of
  * containers do beside a test; without news it takes the network for lasting.
  */
 import { dlopen, FFIType, ptr } from 'bun:ffi'

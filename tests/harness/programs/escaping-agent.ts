@@ -1,6 +1,7 @@
 /**
- * An agent that answers `/healthz`, and on `/attempts` tries to escape from its sandbox. It answers with one JSON object a
- * line; `escaped` is true when the attempt succeeded. It reads its targets from `targets.json` in its state folder.
+ * An agent that answers `/healthz`, and on `/attempts` tries to escape from its sandbox. It answers with one JSON
+ * object a line; `escaped` is true when the attempt succeeded. It reads its targets from `targets.json` in its state
+ * folder.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'

@@ -13,8 +13,9 @@ const Order = z.object({
 export type HostOrder = z.infer<typeof Order>
 
 /**
- * A platform to be killed: deploys the agents of its order (JSON, the first argument), says `ready`, and then waits, or goes
- * on deploying, stopping, restarting and removing all of them at once, or closes its runtime and so ends by itself.
+ * A platform to be killed: deploys the agents of its order (JSON, the first argument), says `ready`, and then waits, or
+ * goes on deploying, stopping, restarting and removing all of them at once, or closes its runtime and so ends by
+ * itself.
  */
 async function main(): Promise<void> {
   const { dir, command, specs, afterwards } = Order.parse(JSON.parse(process.argv[2] ?? ''))

@@ -29,8 +29,9 @@ export function watchLoop(): { stop(): Hold } {
 }
 
 /**
- * Does `work` until it holds the loop for less than `limitMs`, a few times at most: what the collector of garbage of a whole
- * process of tests, or others on the machine, delay once is quick the next time. @returns the shortest of its holds, as `workMs`.
+ * Does `work` until it holds the loop for less than `limitMs`, a few times at most: what the collector of garbage of a
+ * whole process of tests, or others on the machine, delay once is quick the next time. @returns the shortest of its
+ * holds, as `workMs`.
  */
 export function findHold(limitMs: number, work: () => unknown): Promise<number> {
   return findPreparedHold(limitMs, () => undefined, work)

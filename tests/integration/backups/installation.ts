@@ -13,8 +13,8 @@ import { addMigratedDatabase } from '../../harness/rows/migrated-file.ts'
 const AGENT = { ownerId: null, model: 'm', plan: 'solo', aiProvider: 'openrouter', status: 'stopped' } as const
 
 /**
- * A data folder as a service leaves it that was stopped: database, keys, a workspace, and two agents as processes of which
- * one, `ada-1`, has stored something.
+ * A data folder as a service leaves it that was stopped: database, keys, a workspace, and two agents as processes of
+ * which one, `ada-1`, has stored something.
  */
 export async function fillInstallation(dataDir: string) {
   await addMigratedDatabase(dataDir)

@@ -35,8 +35,8 @@ type Measured = { what: string; ms: number; status: number; isUsual: boolean }
 type Route = { key: string; method: string; path: string; api: ApiName; guard: string; maxBytes: number }
 
 /**
- * Bodies as large as is allowed, of what parsers and checks are slow with, as JSON: to make them of objects would take longer
- * than to have them read.
+ * Bodies as large as is allowed, of what parsers and checks are slow with, as JSON: to make them of objects would take
+ * longer than to have them read.
  */
 const LARGE: Readonly<Record<string, (plain: Plain, bytes: number) => string>> = {
   'each text is a URL of names without end': (plain, bytes) => swell(plain, bytes, 'string', urlOf('ä.')),

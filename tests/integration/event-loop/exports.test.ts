@@ -8,8 +8,9 @@ import { openInstallation } from '../../harness/server.ts'
 import { measureSlowness } from '../../harness/speed/machine-speed.ts'
 
 /**
- * At the gate's size an export that reads all in one go takes 25 ms, which this cannot see; `routes.test.ts`, which measures
- * from within, does. Here is what only a caller sees: the whole service beside a whole export. `bun run stress loop` is full size.
+ * At the gate's size an export that reads all in one go takes 25 ms, which this cannot see; `routes.test.ts`, which
+ * measures from within, does. Here is what only a caller sees: the whole service beside a whole export. `bun run stress
+ * loop` is full size.
  */
 const PART = Number(process.env.LOOP_PART ?? 0.03)
 const LIMIT_MS = 50

@@ -1,6 +1,6 @@
 /**
- * Signs in at a fixed rate, each time from a new address, and prints the responses as JSON:
- * `bun attacker.ts <port> <logins per second> <seconds> <known account,…>`. Missed seconds are not caught up.
+ * Signs in at a fixed rate, each time from a new address, and prints the responses as JSON: `bun attacker.ts <port>
+ * <logins per second> <seconds> <known account,…>`. Missed seconds are not caught up.
  */
 import { createConnection, type Socket } from 'node:net'
 

@@ -29,8 +29,8 @@ const SPENDING: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 /**
- * Not configured here either: none of these buys anything for the operator's money. A route that does is given its seller in
- * this test; what cards and wallets pay is the user's own, and booked by the ledger.
+ * Not configured here either: none of these buys anything for the operator's money. A route that does is given its
+ * seller in this test; what cards and wallets pay is the user's own, and booked by the ledger.
  */
 const UNCONFIGURED = [
   'POST /api/admin/backups web',

@@ -9,9 +9,8 @@ export type AgentInputs = { environment: Record<string, string>; files: Record<s
 
 /**
  * Properties of an agent's program in a container. `stateDir` is the only persistent folder; `user` is numeric,
- * `uid:gid`;
- * `port` is the gateway's port inside; `tmpfs` maps writable folders to mount options, everything else is read-only;
- * `entrypoint` null keeps the image's own.
+ * `uid:gid`; `port` is the gateway's port inside; `tmpfs` maps writable folders to mount options, everything else is
+ * read-only; `entrypoint` null keeps the image's own.
  */
 export type AgentDriver = {
   kind: AgentKind

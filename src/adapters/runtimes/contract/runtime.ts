@@ -27,9 +27,8 @@ export type OwnRuntimeName = Exclude<RuntimeName, 'machine'>
 
 /**
  * The input of a deployment; equal specs are the same deployment. `image` is null for process agents. `port` is on
- * 127.0.0.1 of
- * the host (of its node in a swarm). Each of `secrets` becomes a file that only the agent reads, with its path in
- * `<NAME>_FILE`.
+ * 127.0.0.1 of the host (of its node in a swarm). Each of `secrets` becomes a file that only the agent reads, with its
+ * path in `<NAME>_FILE`.
  */
 export const AgentSpec = z.object({
   id: AgentId,
@@ -50,17 +49,15 @@ export type AgentSpec = z.infer<typeof AgentSpec>
 
 /**
  * `running`: has a live process, healthy or not. `restarting`: died and is restarted by the runtime. `stopped`: was
- * stopped.
- * `exited`: ended with 78 (bad configuration) and waits for a `deploy`, `start` or `restart`.
+ * stopped. `exited`: ended with 78 (bad configuration) and waits for a `deploy`, `start` or `restart`.
  */
 export type AgentState = 'running' | 'restarting' | 'stopped' | 'exited'
 
 /**
  * An agent as seen by the runtime. `host` and `port` are its address for the platform. `startedAt` is null without a
- * live
- * process; `exitCode` is that of the last end, null while running or when unknown; `restarts` counts restarts by the
- * runtime since the last deployment or start. `image` and `version` are null for process agents. `isolation` is missing
- * for containers.
+ * live process; `exitCode` is that of the last end, null while running or when unknown; `restarts` counts restarts by
+ * the runtime since the last deployment or start. `image` and `version` are null for process agents. `isolation` is
+ * missing for containers.
  */
 export type Inspection = {
   id: string
@@ -92,9 +89,8 @@ export type PullProgress = {
 }
 
 /**
- * Resource use of a running agent. `cpuPercent` is of one core, since the previous call or the start. Null means that
- * the
- * runtime cannot measure it.
+ * Resource use of a running agent. `cpuPercent` is a percentage of one core since the previous call or the start. Null:
+ * the runtime cannot measure it.
  */
 export type RuntimeStats = {
   cpuPercent: number
@@ -116,17 +112,14 @@ export type AgentFiles = { root: FolderRoot } | { connect(): Promise<FilesLink> 
 
 /**
  * Runs agents. Calls for one agent execute in order. Besides the errors named here every call may throw AppError
- * `internal`
- * {code: 'ENGINE_UNAVAILABLE'} when the engine does not respond within 5 s, with an unknown outcome, and
- * `unavailable` after
- * `close`.
+ * `internal` {code: 'ENGINE_UNAVAILABLE'} when the engine does not respond within 5 s, with an unknown outcome, and
+ * `unavailable` after `close`.
  */
 export type Runtime = {
   readonly name: RuntimeName
   /**
-   * Deploys the agent. Does nothing when it runs with this spec; another spec replaces it. Resolves when the agent
-   * has started,
-   * which is before it is healthy.
+   * Deploys the agent. Does nothing when it runs with this spec; another spec replaces it. Resolves when the agent has
+   * started, which is before it is healthy.
    * @throws AppError `invalid` spec, `conflict` {code: 'PORT_TAKEN'}.
    */
   deploy(spec: AgentSpec): Promise<void>
@@ -179,9 +172,8 @@ export type Runtime = {
    */
   openFiles?(id: string): Promise<AgentFiles>
   /**
-   * Returns the bytes of each agent's state on this machine, by id. Too slow for a request. Missing for process
-   * agents, whose
-   * folders are known.
+   * Returns the bytes of each agent's state on this machine, by id. Too slow for a request. Missing for process agents,
+   * whose folders are known.
    */
   measureStored?(): Promise<ReadonlyMap<string, number>>
   /**
@@ -191,8 +183,7 @@ export type Runtime = {
   /**
    * Pulls `image` unless it is local; one pull at a time, limited in size and time. Does nothing for process agents.
    * @throws AppError `not_found` {code: 'IMAGE_NOT_FOUND'}, `invalid` when it is no agent or too large, `unavailable`
-   * when it
-   * takes too long.
+   * when it takes too long.
    */
   pull(image: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<void>
   /** Returns why programs of agents can reach the network without the egress proxy; null when they cannot. */
@@ -200,16 +191,15 @@ export type Runtime = {
   /** Returns the address of this machine for agents. */
   platformHost(): Promise<string>
   /**
-   * Limits agents to these ports of this machine, where the platform may change the firewall. Missing where agents reach no
-   * port of it, or every one.
+   * Limits agents to these ports of this machine, where the platform may change the firewall. Missing where agents
+   * reach no port of it, or every one.
    */
   limitHostPorts?(ports: readonly number[]): Promise<void>
   /** Returns whether agents can be deployed now. Never throws. */
   isAvailable(): Promise<boolean>
   /**
    * Ends supervision and leaves the agents running. With `stopAgents` they are stopped, and the next runtime starts
-   * them again.
-   * Later calls throw; closing twice is allowed.
+   * them again. Later calls throw; closing twice is allowed.
    */
   close(options?: { stopAgents?: boolean }): Promise<void>
 }

@@ -50,8 +50,7 @@ type Wanted = { spec: AgentSpec; image: AgentImage; digest: string }
 
 /**
  * Returns the agent's container, or null. During a replacement it is the container that ran last, never a successor
- * that has
- * not started.
+ * that has not started.
  */
 export async function findContainer(deps: FindDeps, id: string): Promise<Container | null> {
   const { current, previous } = await findPlaces(deps, id)
@@ -60,8 +59,7 @@ export async function findContainer(deps: FindDeps, id: string): Promise<Contain
 
 /**
  * Deploys `spec`. A successor is created next to an outdated container, which is stopped before the successor starts
- * and
- * started again when that fails. The next call completes one that a crash interrupted.
+ * and started again when that fails. The next call completes one that a crash interrupted.
  * @throws AppError as `Runtime.deploy`, `not_found` {code: 'IMAGE_NOT_FOUND'}.
  */
 export async function deployInDocker(deps: DockerAgentDeps, spec: AgentSpec): Promise<void> {

@@ -41,9 +41,8 @@ import { ExpectedEvents, watchDocker } from './watch.ts'
 const AT_ONCE = 8
 
 /**
- * Creates the runtime of containers in one engine, which restarts them without the platform. While the engine is
- * away, calls
- * fail within 5 s. Containers without this installation's labels are never touched.
+ * Creates the runtime of containers in one engine, which restarts them without the platform. While the engine is away,
+ * calls fail within 5 s. Containers without this installation's labels are never touched.
  */
 export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
   const { engine, instance, log, filesImages = [BUILT_IN_IMAGE] } = deps
@@ -78,7 +77,7 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     giveUp: (id) => shell.change(id, () => giveUpMisconfigured(parts, id)),
   })
 
-  // Fails while the engine is away; every later look opens the ports as well.
+  // Fails when the engine is unreachable; every later inspection opens the ports too.
   void list().catch(() => undefined)
 
   const deploy: Runtime['deploy'] = (spec) => shell.deploy(spec, (checked) => deployInDocker(parts, checked))
@@ -223,8 +222,7 @@ async function readLastLines(deps: StepDeps, container: Container, tail: number)
 
 /**
  * Yields the lines after `after` and new ones, across containers, until `find` returns none or `signal` aborts. Waits
- * while the
- * engine does not respond.
+ * while the engine does not respond.
  */
 async function* followLines(
   deps: StepDeps,

@@ -3,8 +3,8 @@ import { AppError } from '../../../core/errors.ts'
 import { type Engine, hasStatus, LABELS, orNull } from '../engine/engine.ts'
 
 /**
- * The network of this installation's agents. It has no route out: they reach the addresses of this machine in it, where the
- * platform and its egress proxy listen, but neither other networks nor each other.
+ * The network of this installation's agents. It has no route out: they reach the addresses of this machine in it, where
+ * the platform and its egress proxy listen, but neither other networks nor each other.
  */
 export type DockerNetwork = {
   name: string
@@ -85,7 +85,7 @@ export function createDockerNetwork(engine: Engine, instance: string): DockerNet
         await engine
           .change((docker, abortSignal) => docker.getNetwork(network.Id).remove({ abortSignal }))
           .catch((error: unknown) => {
-            // It is gone, or a foreign container uses it.
+            // The network was removed, or a foreign container uses it.
             if (!hasStatus(error, 403, 404, 409)) throw error
           })
       }),

@@ -194,7 +194,7 @@ export function toInspection(container: Container, endedOutOfMemory: boolean): I
   }
 }
 
-/** // A wanted container that failed and is not restarted was stopped by other means. */
+/** A wanted container that failed and is not restarted was stopped by other means. */
 function toState(container: Container): AgentState {
   const { Running, Restarting, ExitCode } = container.State
   if (isRunning(container)) return Restarting ? 'restarting' : 'running'

@@ -15,8 +15,7 @@ const AT_ONCE = 8
 
 /**
  * Records stops, starts and removals before the platform performs them, so that the engine's events are not taken for
- * crashes.
- * Events arrive in order, so a container's start clears its expected end.
+ * crashes. Events arrive in order, so a container's start clears its expected end.
  */
 export class ExpectedEvents {
   readonly #ends = new Set<string>()

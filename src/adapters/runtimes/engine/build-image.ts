@@ -21,9 +21,8 @@ const NO_PACKS = 'none'
 export type ImageSource = { digest: string; packs: Packs; collect: () => Promise<ImageFile[]> }
 
 /**
- * Builds the built-in agent's image `reference` in an engine, without a registry. The previous image is removed
- * unless a
- * container uses it.
+ * Builds the built-in agent's image `reference` in an engine, without a registry. The previous image is removed unless
+ * a container uses it.
  * @returns its size in bytes, null when it existed.
  * @throws AppError as `toEngineError` when the engine refuses, `internal` {code: 'ENGINE_UNAVAILABLE'}.
  */
@@ -126,8 +125,7 @@ export type Packs = { shell: boolean; python: boolean }
 
 /**
  * Collects the files of an image: `executable`, its shared libraries, certificates and two users. `shell` adds this
- * machine's
- * static busybox, `python` its Python.
+ * machine's static busybox, `python` its Python.
  * @throws AppError `invalid` for an executable that is not for Linux, or a missing program.
  */
 export async function collectImageFiles(executable: string, { shell, python }: Packs): Promise<ImageFile[]> {
@@ -221,8 +219,7 @@ export type ImageFile = { name: string; mode?: number } & ({ content: string | B
 
 /**
  * Lists the libraries that `executable` and `loaded` need, by the paths where they are searched. Asks the loader
- * itself, because
- * some machines have no `ldd`.
+ * itself, because some machines have no `ldd`.
  * @throws AppError `invalid` for an executable that is not for Linux.
  */
 export async function listLibraries(executable: string, loaded: readonly string[] = []): Promise<string[]> {

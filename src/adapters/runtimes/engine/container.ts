@@ -24,8 +24,7 @@ export const GIVEN_UP = { Name: 'on-failure', MaximumRetryCount: 1 } as const
 
 /**
  * Restrictions of every agent's container, which no user setting changes. All agents share one user, so an `nproc`
- * limit would
- * count them together; `PidsLimit` counts each.
+ * limit would count them together; `PidsLimit` counts each.
  */
 export const PROFILE = {
   Privileged: false,
@@ -55,9 +54,8 @@ export const PROFILE = {
 } satisfies Docker.HostConfig
 
 /**
- * Disables the engine's own health check, which starts a process in the container each time and costs far more than
- * an idle
- * agent. The platform asks `/healthz` over the agent's port instead.
+ * Disables the engine's own health check, which starts a process in the container each time and costs far more than an
+ * idle agent. The platform asks `/healthz` over the agent's port instead.
  */
 export const NO_HEALTHCHECK = {
   Test: ['NONE'],

@@ -28,8 +28,7 @@ export const LABELS = {
 
 /**
  * A container engine with Docker's API. Error responses are thrown as dockerode's errors, see `toEngineError` and
- * `hasStatus`; no
- * response is AppError `internal` {code: 'ENGINE_UNAVAILABLE'}.
+ * `hasStatus`; no response is AppError `internal` {code: 'ENGINE_UNAVAILABLE'}.
  */
 export type Engine = {
   /** Runs read-only calls, which together have 4 s. */

@@ -26,10 +26,8 @@ const NANO_PER_SECOND = 1_000_000_000
 
 /**
  * Yields the events of this installation's objects of `type` until `signal` aborts, across reconnects, each of which
- * yields
- * `connected` first. The engine repeats missed events from its memory of a few hundred, which a restart clears. A
- * connection
- * whose engine does not respond is closed.
+ * yields `connected` first. The engine repeats missed events from its memory of a few hundred, which a restart clears.
+ * A connection whose engine does not respond is closed.
  */
 export async function* followEvents(
   engine: Engine,

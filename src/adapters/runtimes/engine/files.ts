@@ -23,8 +23,7 @@ const LIMITS = { Memory: 1024 * MEGABYTE, MemorySwap: 1024 * MEGABYTE, NanoCpus:
 
 /**
  * Opens a volume's files. Root opens the folder itself where it is visible; otherwise a helper container with nothing
- * but the
- * volume serves it: no network, no privileges, and no other files that a link could reach.
+ * but the volume serves it: no network, no privileges, and no other files that a link could reach.
  * @throws AppError `unavailable` {code: 'NOT_CONFIGURED'} when the engine has no such volume.
  */
 export async function openVolumeFiles(deps: EngineFilesDeps, volume: StateVolume): Promise<AgentFiles> {
@@ -150,7 +149,7 @@ function toLink(docker: Docker, stream: NodeJS.ReadWriteStream, remove: () => Pr
   }
 }
 
-/** Resolves also when the stream is closed; later writes fail by themselves. */
+/** Also resolves when the stream is closed; later writes then fail. */
 function drained(stream: NodeJS.ReadWriteStream): Promise<void> {
   return new Promise((resolve) => {
     for (const event of ['drain', 'close', 'error']) stream.once(event, () => resolve())

@@ -32,12 +32,10 @@ export async function hasImage(engine: Engine, reference: string): Promise<boole
 }
 
 /**
- * Pulls `reference` from its registry unless it is local, after earlier pulls of this engine. An image that is no
- * agent is
- * removed again.
+ * Pulls `reference` from its registry unless it is local, after earlier pulls of this engine. An image that is no agent
+ * is removed again.
  * @throws AppError `not_found` {code: 'IMAGE_NOT_FOUND'} when the registry lacks it or cannot be reached, `invalid`
- * when it is
- * no agent or too large, `unavailable` when it takes too long, the signal's reason when that aborts.
+ * when it is no agent or too large, `unavailable` when it takes too long, the signal's reason when that aborts.
  */
 export async function pullImage(
   engine: Engine,
@@ -111,7 +109,7 @@ async function requireAgent(engine: Engine, reference: string): Promise<void> {
   }
 }
 
-/** // A container that uses the image keeps it. */
+/** A container that uses the image keeps it. */
 async function removeImage(engine: Engine, reference: string): Promise<void> {
   await engine
     .change((docker, abortSignal) => docker.getImage(reference).remove({ abortSignal }))

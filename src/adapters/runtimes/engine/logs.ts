@@ -66,8 +66,7 @@ function isAfter(place: Place, known: Place): boolean {
 
 /**
  * Parses the engine's frames: stream, three zeros, length, payload. docker-modem's parser copies its whole buffer for
- * each frame
- * and has no backpressure, so that a flood would slow everything down.
+ * each frame and has no backpressure, so that a flood would slow everything down.
  */
 async function* readFrames(stream: AsyncIterable<unknown>): AsyncGenerator<Frame> {
   let held: Buffer = Buffer.alloc(0)

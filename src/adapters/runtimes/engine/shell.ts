@@ -159,7 +159,7 @@ async function measureVolumes(engine: Engine, instance: string): Promise<Readonl
   return bytes
 }
 
-/** // dockerode's call would also measure images and containers. */
+/** dockerode's call would also measure images and containers. */
 function readUsage(docker: Docker, abortSignal: AbortSignal): Promise<unknown> {
   const statusCodes = { 200: true, 500: 'server error' }
   const options = { path: '/system/df?type=volume', method: 'GET', abortSignal, statusCodes }

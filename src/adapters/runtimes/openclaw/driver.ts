@@ -61,8 +61,7 @@ const MODEL_TIMEOUT_SECONDS = 120
 
 /**
  * All clients share the platform's address, so the default lockout after ten failed logins would let a stranger lock
- * the
- * platform out for five minutes. Tokens have 256 random bits, which cannot be guessed.
+ * the platform out for five minutes. Tokens have 256 random bits, which cannot be guessed.
  */
 const LOGIN_LIMIT = { maxAttempts: 1_000_000, windowMs: 60_000, lockoutMs: 1000 }
 
@@ -77,9 +76,8 @@ const OPENCLAW_SECRETS: Readonly<Record<string, string>> = {
 type Settings = { [name: string]: unknown }
 
 /**
- * Builds the platform's part of `openclaw.json` as a JSON merge patch (RFC 7396): null removes a value, and values
- * that are not
- * named stay the agent's own. Secrets are written as `${NAME}`.
+ * Builds the platform's part of `openclaw.json` as a JSON merge patch (RFC 7396): null removes a value, and values that
+ * are not named stay the agent's own. Secrets are written as `${NAME}`.
  */
 function toOpenClawConfig(spec: AgentSpec): Settings {
   const { AGENT_MODEL: model = '', AGENT_PLAN: plan, AGENT_ORIGIN: origin } = spec.environment

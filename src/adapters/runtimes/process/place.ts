@@ -92,7 +92,7 @@ export function parseMacId(text: string): string | null {
   return /"IOPlatformUUID" = "([^"]+)"/.exec(text)?.[1] ?? null
 }
 
-/** // The machine id is confidential (machine-id(5)), so only an application-specific hash is stored. */
+/** The machine id is confidential (machine-id(5)), so only an application-specific hash is stored. */
 function hash(id: string | null): string | null {
   return id === null ? null : sha256(`stead ${id}`)
 }

@@ -196,7 +196,7 @@ async function create(deps: SwarmRuntimeParts, order: ServiceSpec, { spec, image
   }
 }
 
-/** // dockerode's types lack fields that Docker accepts. */
+/** dockerode's types lack fields that Docker accepts. */
 function toCreateOptions(order: ServiceSpec) {
   return order as Docker.CreateServiceOptions
 }

@@ -273,7 +273,7 @@ async function readService(deps: SwarmRuntimeParts, docker: Docker, id: string):
   return Labels[LABELS.instance] === deps.instance && Labels[LABELS.agent] === id ? [service] : []
 }
 
-/** // Docker answers 404 for the tasks of a service that was just removed; read all tasks then. */
+/** Docker answers 404 for the tasks of a service that was just removed; read all tasks then. */
 async function readTasks(docker: Docker, serviceIds: string[]): Promise<SwarmTask[]> {
   const some: unknown = await orNull(docker.listTasks({ filters: JSON.stringify({ service: serviceIds }) }))
   return Tasks.parse(some ?? (await docker.listTasks()))

@@ -127,8 +127,7 @@ const ERASED_AT = '/data'
 
 /**
  * Empties a volume on another node, whose engine cannot be reached from here, with a one-task service as the agent's
- * own user.
- * The empty volume stays.
+ * own user. The empty volume stays.
  * @returns false when the node is away, lacks the image, or does not finish in time.
  */
 export async function eraseElsewhere(

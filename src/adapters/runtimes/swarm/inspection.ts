@@ -18,8 +18,7 @@ import { EXIT_LABEL, NODE_LABEL, wantedOf } from './spec.ts'
 
 /**
  * Counts unrequested ends of tasks since an agent's last start. The swarm remembers only its last few tasks (five by
- * default),
- * which limits the count after a restart of the platform.
+ * default), which limits the count after a restart of the platform.
  */
 export class RestartCounter {
   readonly #counts = new Map<string, { generation: number; ended: Set<string>; restarts: number }>()
@@ -36,7 +35,7 @@ export class RestartCounter {
     return restarts
   }
 
-  /** Drops agents that are gone. */
+  /** Drops agents that no longer exist. */
   keep(serviceIds: ReadonlySet<string>): void {
     for (const id of this.#counts.keys()) if (!serviceIds.has(id)) this.#counts.delete(id)
   }
@@ -91,7 +90,7 @@ export function hasBadConfiguration(found: AgentService): boolean {
   return generationOf(found).some((task) => findExitCode(task) === BAD_CONFIGURATION_EXIT)
 }
 
-/** // The creation of the task is the best known start time on other nodes. */
+/** The creation of the task is the best known start time on other nodes. */
 function startOf(task: SwarmTask, container: Docker.ContainerInspectInfo | null): Date {
   return container ? new Date(container.State.StartedAt) : task.CreatedAt
 }

@@ -11,8 +11,7 @@ const LOOK_AGAIN_MS = 1000
 
 /**
  * Returns the last `tail` lines of the remembered tasks, oldest first; none for a stopped agent, whose containers are
- * gone. Lines
- * of other nodes arrive once the swarm knows that the task runs.
+ * gone. Lines of other nodes arrive once the swarm knows that the task runs.
  */
 export async function readServiceLog(
   deps: SwarmRuntimeParts,
@@ -62,8 +61,7 @@ export async function* followLines(
 
 /**
  * Follows one service. The engine does not end the stream of a removed service, and a broken connection may stay
- * silent, so the
- * service is polled.
+ * silent, so the service is polled.
  */
 async function* followOnce(
   deps: SwarmRuntimeParts,
@@ -101,7 +99,7 @@ function toLines(chunks: AsyncIterable<unknown> | Iterable<unknown>): Promise<Ru
   return Array.fromAsync(readLogLines(Readable.from(chunks), null))
 }
 
-/** // dockerode's type is less exact than the Node stream that it returns. */
+/** dockerode's type is less exact than the Node stream that it returns. */
 function toIterable(stream: Awaited<ReturnType<Docker.Service['logs']>>): AsyncIterable<unknown> {
   return stream
 }

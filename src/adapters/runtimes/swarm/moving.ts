@@ -21,16 +21,16 @@ export function newVolumeName({ instance }: Pick<SwarmRuntimeParts, 'instance'>,
 }
 
 /**
- * Starts a running agent of a lost node on another one, with the newest copy of its files, or with none when there is no
- * copy. With a volume driver its volume follows it.
- * @returns whether its files are there as well.
+ * Starts a running agent of a lost node on another one, with the newest copy of its files, or without files when there
+ * is no copy. A volume of a volume driver moves with it.
+ * @returns whether its files moved.
  */
 export async function moveInSwarm(deps: SwarmRuntimeParts, service: SwarmService): Promise<boolean> {
   if (deps.volumeDriver) {
     await pinAgent(deps, service, null)
     return true
   }
-  // Not on any node until the files are there, also when the lost node comes back.
+  // Keep it off every node until the files are in place, even if the lost node returns.
   await changeService(deps, service, (spec) => withNode(scale(spec, 'moving', 0), null))
   const isRestored = await placeFiles(deps, service)
   await changeService(deps, service, (spec) => {
@@ -61,7 +61,7 @@ async function placeFiles(deps: SwarmRuntimeParts, service: SwarmService): Promi
     const volume = newVolumeName(deps, agentId)
     await writeVolume(deps, { ...service, Spec: withNode(service.Spec, nodeId) }, volume, file)
     await changeService(deps, service, (spec) => {
-      // Another manager of the agents may have moved it meanwhile.
+      // Another manager may have moved the agent in the meantime.
       if (spec.Mode.Replicated.Replicas > 0) throw agentRunning()
       return withNode(withVolume(spec, getVolume(deps, { ...service, Spec: spec }), volume), nodeId)
     })
@@ -77,7 +77,7 @@ async function chooseNode(deps: SwarmRuntimeParts): Promise<string> {
   return first.ID
 }
 
-/** Creates a new service's volume from the newest copy of the agent's files, for a swarm that was made anew. */
+/** Fills a new service's volume from the newest copy of the agent's files, for a swarm that was created anew. */
 export async function placeNewService(
   deps: SwarmRuntimeParts,
   order: SwarmService['Spec'],

@@ -24,7 +24,7 @@ const START_MS = 60_000
 const READY_MS = 2000
 /** An agent that writes while its files are read makes an archive fail; the next attempt usually succeeds. */
 const TRIES = 5
-/** Slower transfers are given up. */
+/** Transfers slower than this fail. */
 const TRANSFER_MS = 1_800_000
 
 /** Writes the content of a volume to `file`. The agent may run. @throws AppError `unavailable`. */

@@ -33,9 +33,8 @@ const Secrets = z.array(z.object({ ID: z.string(), Spec: z.object({ Name: z.stri
 const MAX_SECRET_BYTES = 500 * 1024
 
 /**
- * Creates a Docker secret for each file. Secrets are immutable: another value gets another name, and an existing
- * secret is
- * reused, also after a crash.
+ * Creates a Docker secret for each file. Secrets are immutable: another value gets another name, and an existing secret
+ * is reused, also after a crash.
  * @throws AppError `invalid` for a size that Docker rejects.
  */
 export async function keepSecrets(

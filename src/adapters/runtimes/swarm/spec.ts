@@ -41,8 +41,7 @@ const SECOND_NS = 1000 * MILLISECOND_NS
 
 /**
  * Builds a service of one replica on its own overlay network, restricted as far as services can be. Docker before 25
- * ignores
- * `NoNewPrivileges` for services; the missing capabilities limit what an agent could gain there.
+ * ignores `NoNewPrivileges` for services; the missing capabilities limit what an agent could gain there.
  */
 export function toServiceSpec(plan: ServicePlan): ServiceSpec {
   const { name, spec, driver } = plan

@@ -15,7 +15,7 @@ export const STATE_PORT = 18_790
 export const STATE_TOKEN_HASH = 'STATE_TOKEN_SHA256'
 export const STATE_OWNER = 'STATE_OWNER'
 
-/** A server that the platform has forgotten ends by itself. */
+/** The state server ends when the platform has forgotten it. */
 const MAX_LIFE_MS = 3_600_000
 
 type StateServerOptions = { folder: string; tokenHash: string; owner: string; port?: number }

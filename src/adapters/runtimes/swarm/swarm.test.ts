@@ -242,9 +242,8 @@ function startEngineBefore(
 }
 
 /**
- * Simulates a swarm that forgets the end of a task and reports it as wanted until the spec is sent again, as happens
- * by chance in
- * one of some hundred stops of a dying agent.
+ * Simulates a swarm that forgets the end of a task and reports it as wanted until the spec is sent again, as happens by
+ * chance in one of some hundred stops of a dying agent.
  */
 function startForgetfulEngine(socket: string) {
   let [willForget, hasForgotten, reminders] = [false, false, 0]

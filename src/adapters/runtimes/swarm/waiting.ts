@@ -117,8 +117,7 @@ export async function waitUntil(deps: SwarmRuntimeParts, id: string, isEnded: ()
 
 /**
  * Returns whether a task is active although the service is scaled down. Docker 20.10 starts another task when the
- * scaling
- * coincides with the end of one, and keeps it running: the stopped agent would go on and cost money.
+ * scaling coincides with the end of one, and keeps it running: the stopped agent would go on and cost money.
  */
 export function hasUnwantedTask({ service, tasks }: AgentService): boolean {
   return service.Spec.Mode.Replicated.Replicas === 0 && tasks.some((task) => !hasTaskEnded(task))
@@ -163,7 +162,7 @@ export async function endHere(
     try {
       await deps.engine.change((docker) => end(docker.getContainer(id)))
     } catch (error) {
-      // It has ended or is gone.
+      // The task has ended or was removed.
       if (!hasStatus(error, 304, 404, 409)) throw error
     }
   }

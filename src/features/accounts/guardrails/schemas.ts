@@ -33,8 +33,9 @@ const GuardWebhook = z.object(
 )
 
 /**
- * Rules for the texts of model calls. `deny` blocks a call whose text contains a pattern, `redact` replaces personal data,
- * `maxInputChars` limits the input, and the webhook may block or rewrite. `onInput` and `onOutput` select what is checked.
+ * Rules for the texts of model calls. `deny` blocks a call whose text contains a pattern, `redact` replaces personal
+ * data, `maxInputChars` limits the input, and the webhook may block or rewrite. `onInput` and `onOutput` select what is
+ * checked.
  */
 export const Guardrails = z.object(
   {

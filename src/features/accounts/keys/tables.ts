@@ -6,7 +6,8 @@ import { users } from '../users/tables.ts'
  * One row per API key. `prefix` finds candidates, `hash` (SHA-256) identifies the key; the key itself is not stored.
  * Empty `scopes` permit everything the owner may do (`scopesOf` in `limits.ts`), empty `allowedCidrs` every address.
  * `budgetMicroUsd` to `requestsPerMinute` limit model usage per UTC month; null means no limit. The budget is higher by
- * `budgetIncreaseMicroUsd` until `budgetIncreaseUntil`. Answers are cached for `cacheSeconds`. A rotated key works until `expiresAt`.
+ * `budgetIncreaseMicroUsd` until `budgetIncreaseUntil`. Answers are cached for `cacheSeconds`. A rotated key works
+ * until `expiresAt`.
  */
 export const apiKeys = sqliteTable(
   'api_keys',

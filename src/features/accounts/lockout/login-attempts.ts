@@ -29,7 +29,7 @@ const PASSWORDS_PER_ADDRESS = { limit: 50, windowMs: QUARTER_HOUR_MS }
 /** The counters of one attempt: a known device has its own, all other clients share the rest. */
 type LoginAttempt = { device: Throttle | null; pair: Throttle; shared: Throttle[] }
 
-/** The counters that were incremented: `own` concerns only this client, `shared` others as well. */
+/** The counters that were incremented: `own` concerns only this client, `shared` also other clients. */
 export type CountedAttempt = { own: Throttle; shared: Throttle[] }
 
 /**

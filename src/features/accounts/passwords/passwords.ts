@@ -22,7 +22,7 @@ export type Passwords = {
   /** Returns whether the hash uses outdated parameters. */
   isOutdated(hash: string): boolean
   /**
-   * Runs `work`, which will hash, unless the waiting line is full, so a flood of sign-ins does not reach the database.
+   * Runs `work`, which hashes, unless the queue is full, so a flood of sign-ins does not reach the database.
    * @throws AppError `limited`, or what `work` throws.
    */
   admit<T>(work: () => Promise<T>): Promise<T>
@@ -35,7 +35,7 @@ export type Passwords = {
 /**
  * Runs at most `parallel` argon2id operations at once, so sign-ins cannot starve the process. Production passes
  * `PASSWORD_COST`.
- * @throws AppError `limited` when the waiting line is full.
+ * @throws AppError `limited` when the queue is full.
  */
 export function createPasswords(parallel: number, cost: PasswordCost): Passwords {
   const prefix = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=1$`

@@ -26,7 +26,9 @@ export type SignUp = {
   mode: 'open' | 'invite' | 'closed'
   /** In mode `home` the first account is the administrator and every account has a plan. */
   firstUserIsAdmin: boolean
-  /** The plan of accounts that an administrator creates or invites, in mode `home` of all; null for none. */
+  /**
+   * Plan of accounts that an administrator creates or invites, and of all accounts in mode `home`; null without one.
+   */
   defaultPlan: string | null
   /** Placeholder addresses of wallets end with this domain and cannot be used to sign up. */
   walletEmailDomain: string

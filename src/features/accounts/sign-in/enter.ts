@@ -195,7 +195,7 @@ export function decideLink(question: LinkQuestion): LinkDecision {
   // A new subject of the same issuer is another person, even with the same address.
   if (local.hasSubjectOfIssuer) return 'refuse'
   if (local.isEmailVerifiedHere) return 'link'
-  // The account's holder never proved this address and can still sign in the other way.
+  // The account's holder never verified this address and can still sign in with the other method.
   if (local.hasOtherSignIn) return 'refuse'
   return question.isMailConfigured ? 'take-over-unverified' : 'link'
 }

@@ -22,14 +22,11 @@ import { type ClonePaymentRow, clonePayments } from './tables.ts'
 export type OpenAgentWallet = (userId: string, agentId: string) => Promise<string>
 
 /**
- * Creates a child of one of the user's agents, with its settings but not its secrets and one generation on, and
- * deploys it
- * in the background. The payment is claimed in the transaction that creates the child.
+ * Creates a child of one of the user's agents, one generation higher, with its settings but not its secrets, and
+ * deploys it in the background. The payment is claimed in the transaction that creates the child.
  * @throws AppError `unavailable` when provisioning is switched off or the chain does not respond, `not_found` for a
- * foreign
- * parent, `payment_required` without a subscription or for an invalid proof, `limited` at the cap, `conflict` for a
- * used
- * payment.
+ * foreign parent, `payment_required` without a subscription or for an invalid proof, `limited` at the cap, `conflict`
+ * for a used payment.
  */
 export async function cloneAgent(
   deps: Base & { clonePayments: TokenPayments; killSwitch: boolean; bookClonePayment: BookClonePayment },
@@ -98,8 +95,7 @@ export function memoFor({ db, sealer }: { db: Db; sealer: Sealer }, userId: stri
 
 /**
  * Returns the transfers in `proof` that pay for a clone of this user: enough of the token to the payee, at most a day
- * old,
- * from a wallet of the user or with their memo.
+ * old, from a wallet of the user or with their memo.
  * @throws AppError `payment_required` with the reason, `unavailable` when the chain does not respond.
  */
 async function requirePayment(
@@ -182,7 +178,7 @@ function toMicroUsd(value: bigint, decimals: number): number {
   return Number(microUsd)
 }
 
-/** // The chain's clock may be ahead of ours, so the later of the two counts. */
+/** The chain's clock may be ahead of ours, so the later of the two counts. */
 function requireRecent({ minedAt, chainTime }: Payment, now: Date): void {
   const latest = Math.max(now.getTime(), chainTime.getTime())
   if (latest - minedAt.getTime() > MAX_AGE_MS) throw badProof('the payment is more than 24 hours old')

@@ -61,7 +61,7 @@ async function followOne(deps: FollowDeps, row: ClonePaymentRow): Promise<void> 
   })
 }
 
-/** The clone stays; the operator decides what happens to it. */
+/** The clone is kept; the operator decides whether to delete it. */
 function markUndone(deps: FollowDeps, tx: Tx, row: ClonePaymentRow, now: Date): void {
   if (!flag(deps, tx, row, { undoneAt: now, action: 'clone.payment.undone', now })) return
   const { agentId, transactionHash } = row

@@ -9,8 +9,7 @@ export const SPECIALIZATIONS = ['general', 'ar', 'promo', 'booking', 'support', 
 
 /**
  * A payer's claim about their payment. Only the chain is trusted; the claim says where to look. `timestamp` is in
- * seconds or
- * milliseconds.
+ * seconds or milliseconds.
  */
 const PaymentProof = z.object(
   {

@@ -2,11 +2,9 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 import { agents } from '../registry/tables.ts'
 
 /**
- * Transfers that paid for a clone, kept for ever: the primary key lets each pay once. `agentId` is null after the
- * clone is
- * deleted, `amountMicroUsd` when the amount was not recorded. `undoneAt` is set while the chain no longer holds the
- * transfer;
- * `checkAt` is null once the payment is final.
+ * Transfers that paid for a clone, kept for ever: the primary key lets each pay once. `agentId` is null after the clone
+ * is deleted, `amountMicroUsd` when the amount was not recorded. `undoneAt` is set while the chain no longer holds the
+ * transfer; `checkAt` is null once the payment is final.
  */
 export const clonePayments = sqliteTable(
   'clone_payments',

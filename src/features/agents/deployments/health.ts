@@ -18,9 +18,8 @@ export type HealthDeps = {
 }
 
 /**
- * Health of a container. `healthy`: runs and responds. `starting`: runs but did not respond after all tries.
- * `stopped`: has
- * ended. `unhealthy`: anything else, including a missing container.
+ * Health of a container. `healthy`: runs and responds. `starting`: runs but did not respond after all tries. `stopped`:
+ * has ended. `unhealthy`: anything else, including a missing container.
  */
 type ContainerHealth = 'healthy' | 'starting' | 'stopped' | 'unhealthy'
 
@@ -69,8 +68,7 @@ export async function containerHealth(
 
 /**
  * Waits until the agent responds, at most 60 s (180 s for OpenClaw) or `timeoutMs`, polling at least every `pollMs`.
- * Stops
- * early when `isWanted` returns false.
+ * Stops early when `isWanted` returns false.
  * @returns the last inspection.
  * @throws AppError `unavailable` when it ends or is not healthy in time, the signal's reason when that aborts.
  */
@@ -132,7 +130,7 @@ export async function findVersion(
   }
 }
 
-/** // OpenClaw answers `/healthz` before it can chat; only `/readyz` says when it can. */
+/** OpenClaw answers `/healthz` before it can chat; only `/readyz` says when it can. */
 async function isAnswering(deps: HealthDeps, endpoint: AgentEndpoint): Promise<boolean> {
   if (!(await deps.gateway.isLive(endpoint))) return false
   if (endpoint.kind !== 'openclaw') return true
@@ -161,8 +159,7 @@ const OPENCLAW_MEND_MS = 60_000
 
 /**
  * Kills an agent that should run, waits, restarts it with a repair of its own state, and waits until it is healthy.
- * Holds
- * the agent's lock; a user's stop, deletion or restart in the meantime wins.
+ * Holds the agent's lock; a user's stop, deletion or restart in the meantime wins.
  * @returns whether the agent became healthy and is still wanted. @throws AppError as the engine, the signal's reason.
  */
 export function repairAgent(deps: RepairDeps, agentId: string, signal: AbortSignal): Promise<boolean> {

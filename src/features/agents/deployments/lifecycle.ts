@@ -112,12 +112,10 @@ export async function resetAgentMemory(deps: LifecycleDeps, principal: Principal
 }
 
 /**
- * Updates the agent to `image`, by default to the platform's image of the same repository, and restarts it when it
- * has that
- * image already. The agent runs on the old image again when the new one is not healthy.
+ * Updates the agent to `image`, by default to the platform's image of the same repository, and restarts it when it has
+ * that image already. The agent runs on the old image again when the new one is not healthy.
  * @throws AppError `not_found`, `invalid` for an image that is not allowed, not found or no agent, or `internal` with
- * the
- * reason why the new image does not run.
+ * the reason why the new image does not run.
  */
 export async function updateUserAgent(
   deps: LifecycleDeps,
@@ -149,8 +147,7 @@ export async function updateUserAgent(
 }
 
 /**
- * Restores an agent's state from a snapshot after taking a snapshot of the present state. A repeated request joins
- * the
+ * Restores an agent's state from a snapshot after taking a snapshot of the present state. A repeated request joins the
  * pending one. The agent runs on its earlier state again when it is not healthy with the restored one.
  * @throws AppError `not_found` for the agent or the snapshot, or `internal` with the reason why it does not run.
  */

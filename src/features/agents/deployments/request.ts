@@ -36,12 +36,10 @@ export type DeploymentOutcome = { agent: AgentRow; wasRunning: boolean }
 
 /**
  * Requests a deployment and waits up to 14 s for its end; it continues in the queue afterwards. An unknown agent is
- * created
- * for `principal`, or for `request.userId` when the operator asks.
+ * created for `principal`, or for `request.userId` when the operator asks.
  * @throws AppError `not_found` for a foreign agent, `conflict` while a deleted agent of this id is being removed,
  * `payment_required` for a size beyond the plan, as `CheckModel` and `CheckTokens`, `limited` {current, limit} at the
- * cap,
- * `internal` with the reason when the deployment failed.
+ * cap, `internal` with the reason when the deployment failed.
  */
 export async function deployAgent(
   deps: Base & { checkTokens: CheckTokens; checkModel: CheckModel },
@@ -80,9 +78,8 @@ export function joinOrRequest(deps: Base, tx: Tx, agentId: string, operation: Ne
 
 /**
  * Waits for the end of an operation, or of its replacement, at most `waitMs`.
- * @returns the agent afterwards. @throws AppError `internal` with the reason when it failed, {code: 'ROLLED_BACK'}
- * when the
- * agent runs as before, `invalid` when it was refused, `conflict` when the agent was stopped meanwhile.
+ * @returns the agent afterwards. @throws AppError `internal` with the reason when it failed, {code: 'ROLLED_BACK'} when
+ * the agent runs as before, `invalid` when it was refused, `conflict` when the agent was stopped meanwhile.
  */
 export async function waitForOperation(
   deps: { db: Db },

@@ -25,11 +25,9 @@ const WAIT_MS = 170_000
 
 /**
  * Replaces a token of an agent. A running agent is restarted and finishes its turns first; the old token is invalid
- * once the
- * agent is healthy.
+ * once the agent is healthy.
  * @throws AppError `not_found`; as the engine when it does not respond, and nothing has changed then; `internal` with
- * the
- * reason when the agent did not start with its new token.
+ * the reason when the agent did not start with its new token.
  */
 export async function rotateToken(
   deps: Base & { runtimes: Pick<Runtimes, 'runtimeOf'> },
@@ -95,9 +93,8 @@ export function replaceTokens(
 }
 
 /**
- * Completes a rotation once `agent` runs with its new tokens: ends the pairings that the old tokens allowed. A
- * failure is
- * logged and retried while `tokensChangedAt` is set.
+ * Completes a rotation once `agent` runs with its new tokens: ends the pairings that the old tokens allowed. A failure
+ * is logged and retried while `tokensChangedAt` is set.
  */
 export async function finishRotation(
   deps: Base & { gateway: Pick<AgentGateway, 'endPairings'> },

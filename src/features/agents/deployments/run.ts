@@ -52,8 +52,7 @@ const RUNNERS: Readonly<Record<OperationKind, Runner>> = {
 }
 
 /**
- * Executes the pending operations of an agent in order. Every step is recorded and idempotent, so a restarted
- * platform
+ * Executes the pending operations of an agent in order. Every step is recorded and idempotent, so a restarted platform
  * continues where it stopped. Failures are recorded as outcomes with their reason.
  */
 async function runOperations(deps: OperationDeps, agentId: string, signal: AbortSignal): Promise<void> {
@@ -142,8 +141,7 @@ async function runUserRepair(deps: OperationDeps, operation: OperationRow, signa
 
 /**
  * Records a failure and stops the agent, so that the engine does not restart it. An agent that was not touched yet,
- * because
- * the engine or the image was unavailable, keeps its former status.
+ * because the engine or the image was unavailable, keeps its former status.
  */
 async function fail(deps: OperationDeps, operation: OperationRow, error: unknown, isBefore: boolean): Promise<void> {
   const { agentId, kind, requestId, requestedBy: by } = operation

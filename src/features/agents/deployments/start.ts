@@ -257,8 +257,7 @@ function leasePort(tx: Tx, agentId: string, options: { basePort: number; taken: 
 
 /**
  * Adds ports to `taken` that other programs hold, up to the first free one. The port on which the agent itself runs
- * counts as
- * free.
+ * counts as free.
  */
 async function findTakenPorts(
   deps: { db: Db; runtimes: Pick<Runtimes, 'runtimeOf'>; basePort: number },

@@ -31,10 +31,8 @@ export class RollbackError extends Error {
 
 /**
  * Updates an agent to another image: pulls the image while the agent runs, stops it, takes a snapshot, and starts the
- * new
- * image on the same volume, port and token. When it is not healthy in time, the snapshot is restored and the old
- * image runs
- * again. Each step is recorded, so a crash only delays it.
+ * new image on the same volume, port and token. When it is not healthy in time, the snapshot is restored and the old
+ * image runs again. Each step is recorded, so a crash only delays it.
  * @throws AppError with the reason when nothing was changed, or when the old image does not run any more either.
  */
 export async function runUpdate(deps: OperationDeps, operation: OperationRow, signal: AbortSignal): Promise<void> {
@@ -60,9 +58,8 @@ export async function runUpdate(deps: OperationDeps, operation: OperationRow, si
 
 /**
  * Restores an agent's state from a snapshot: stops it, takes a snapshot of the present state, replaces the state and
- * starts
- * it. When it is not healthy in time, the present state is restored. Each step is recorded, so a crash only delays
- * it.
+ * starts it. When it is not healthy in time, the present state is restored. Each step is recorded, so a crash only
+ * delays it.
  * @throws AppError `invalid` when the snapshot no longer exists, else the reason why the agent does not run at all.
  */
 export async function runRestoreSnapshot(
@@ -203,7 +200,7 @@ export async function runResetMemory(deps: OperationDeps, operation: OperationRo
     if (!(error instanceof AppError)) throw error
     return commit(deps, operation, inspection, { result: 'failed', error: error.message })
   }
-  // The platform stores memory of its own about the agent, which has to go too.
+  // The platform's own memory of the agent must be deleted too.
   await write(deps.db, (tx) => deps.clearMemory(tx, agentId))
   await removeKeptStates(deps, agentId)
   await forgetSnapshots(deps, agentId)

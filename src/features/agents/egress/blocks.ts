@@ -23,7 +23,7 @@ type Blocked = { agentId: string; host: string; port: number; reason: BlockReaso
 /** Records refused destinations, in batches because an agent may retry in a loop. */
 export type BlockRecorder = {
   note(blocked: Blocked): void
-  /** Writes what waits. */
+  /** Writes the collected blocks. */
   flush(): Promise<void>
 }
 

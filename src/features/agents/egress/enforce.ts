@@ -17,7 +17,10 @@ import { type EgressSettings, judgeDestination, readEgress } from './policy.ts'
 /** Connections of agents since the start, by result. */
 export type EgressCounts = { allowed: number } & Record<BlockReason, number>
 
-/** Applies egress policies to what agents request by the proxy, and to what the platform requests for them. */
+/**
+ * Applies egress policies to requests that agents send through the proxy, and to those that the platform sends for
+ * them.
+ */
 export type EgressEnforcement = {
   /** Returns the client for requests on behalf of an agent: its policy decides, and private addresses are blocked. */
   egressOf(agentId: string): Egress

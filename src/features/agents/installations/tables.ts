@@ -6,9 +6,8 @@ import { MODES, STATUSES } from './schemas.ts'
 
 /**
  * Machines that registered for a user, distinguished by `name`; clients without a name share the empty one. The
- * operator may
- * register any `userId`; `ownerId` is the account with that id, if one exists. `gatewayToken` is encrypted for its
- * row. A machine with a tunnel has an agent and a `version`; `offlineAt` is set while the tunnel is down, and
+ * operator may register any `userId`; `ownerId` is the account with that id, if one exists. `gatewayToken` is encrypted
+ * for its row. A machine with a tunnel has an agent and a `version`; `offlineAt` is set while the tunnel is down, and
  * `isOfflineNoticed` after its owner was notified of that.
  */
 export const installations = sqliteTable(

@@ -14,7 +14,7 @@ import { type InstallationRow, installations } from './tables.ts'
 /** A machine that is away for longer is reported to its owner. */
 const OFFLINE_NOTICE_MS = 5 * 60_000
 
-/** Creates the callback that records in the rows whether a machine is online, one change after the other. */
+/** Creates the callback that stores whether a machine is online; changes are stored one at a time. */
 export function createTunnelRecorder(
   deps: Base & { sendNotice: SendNotice },
   getLinks: () => Pick<MachineLinks, 'stateOf' | 'remove'>,

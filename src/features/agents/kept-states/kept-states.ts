@@ -52,7 +52,7 @@ export async function keepState(deps: KeptStatesDeps, runtime: Runtime, agentId:
   })
 }
 
-/** Deletes every copy of an agent's files, which hold what was deleted since. The job makes another one. */
+/** Deletes every copy of an agent's files, because they contain what was deleted since. The job makes a new copy. */
 export async function removeKeptStates({ objects }: Pick<KeptStatesDeps, 'objects'>, agentId: string): Promise<void> {
   await objects.removeAll(prefixOf(agentId))
 }
@@ -77,7 +77,7 @@ async function store(
   const time = clock.now().toISOString().replaceAll(':', '-')
   const stored = `${prefixOf(agentId)}${time}.${isFinal ? 'final' : 'running'}.tar.gz`
   await objects.put(stored, writeFile)
-  // An agent that was deleted meanwhile leaves nothing.
+  // An agent that was deleted in the meantime leaves no copy.
   if (!findAgentRow(db, agentId)) return objects.remove(stored)
   for (const { name } of await objects.list(prefixOf(agentId))) if (name < stored) await objects.remove(name)
 }

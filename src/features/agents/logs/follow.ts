@@ -23,8 +23,7 @@ type LineLimit = (lines: readonly RuntimeLogLine[]) => number
 
 /**
  * Stores an agent's output after the last stored line, until the agent is removed or `signal` aborts. `clean` masks
- * secrets.
- * Lines beyond the rate limit are dropped, and a line in the log says how many.
+ * secrets. Lines beyond the rate limit are dropped, and a line in the log says how many.
  * @throws AppError as the runtime.
  */
 export async function followAgent(
@@ -53,8 +52,7 @@ export async function followAgent(
 
 /**
  * Splits the newest `keep` lines of a batch into small writes, so that other writers do not wait long. The end of a
- * flood is
- * more useful than its beginning.
+ * flood is more useful than its beginning.
  */
 function* toParts(batch: readonly RuntimeLogLine[], keep: number, clean: (text: string) => string) {
   const dropped = batch.length - keep
@@ -95,8 +93,7 @@ type BatchOptions = { gatherMs: number; maxItems: number; session: AbortControll
 
 /**
  * Groups items that arrive within `gatherMs`. A batch with `maxItems` stops reading until its time is over, so that a
- * flood is
- * held back at its source.
+ * flood is held back at its source.
  */
 export async function* gatherBatches<T>(items: AsyncIterable<T>, options: BatchOptions): AsyncGenerator<T[], void> {
   const { gatherMs, maxItems, session } = options

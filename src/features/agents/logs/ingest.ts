@@ -14,7 +14,7 @@ import { type AgentRow, agents } from '../registry/tables.ts'
 import { createLineCleaner, followAgent } from './follow.ts'
 import { appendLines, deleteOldLines, findCursor, listSources } from './store.ts'
 
-/** Interval at which new and removed agents are looked for. */
+/** Interval at which new and removed agents are detected. */
 const LOOK_MS = 1000
 /** A stopped agent is followed for this long, for its last lines. */
 const LAST_WORDS_MS = 2000
@@ -35,8 +35,7 @@ type Follower = {
 }
 
 /**
- * Stores the output and the ends of every agent that should run, until `signal` aborts. A new call continues where
- * the
+ * Stores the output and the ends of every agent that should run, until `signal` aborts. A new call continues where the
  * previous one stopped.
  */
 async function ingestLogs(deps: IngestDeps, signal: AbortSignal): Promise<void> {
@@ -162,7 +161,7 @@ async function storeLastLines(
   if (!signal.aborted) await storeEnd(deps, agentId, deps.clock.now(), Promise.resolve())
 }
 
-/** Stores the ends of agents that exited by themselves. */
+/** Stores the ends of agents that exited without a stop. */
 async function watchEnds(deps: IngestDeps, signal: AbortSignal): Promise<void> {
   const storing = new Set<Promise<void>>()
   await keepTrying(deps.log, 'cannot watch agents for their ends', signal, async () => {

@@ -21,8 +21,8 @@ type StreamOptions = { lastId: number | null; isDetailed: boolean }
 
 /**
  * Sends an agent's output after the line `lastId`, or the last 500 lines, and then new lines, until the client leaves
- * or the
- * agent's streams are stopped. Each line waits until the previous one was taken, so a slow client costs no memory.
+ * or the agent's streams are stopped. Each line waits until the previous one was taken, so a slow client costs no
+ * memory.
  */
 async function streamLog(
   deps: { db: Db; logViewers: LogViewers; changes: ChangeFeed; readLines: LineReader },

@@ -24,8 +24,7 @@ export type LogEntry = z.infer<typeof LogEntry>
 
 /**
  * `streaming` is true while a client follows the agent and 30 s longer. With query parameters the response has
- * `entries`, and
- * in `nextBefore` the `before` of the previous page, null on the first one.
+ * `entries`, and in `nextBefore` the `before` of the previous page, null on the first one.
  */
 export const LogHistory = z.object({
   agentId: z.string(),
@@ -41,8 +40,7 @@ const badAfter = 'after must be the id of a line'
 
 /**
  * `GET /api/logs/:agentId/stream`: `detail=true` adds time and stream; `after` resumes behind that line.
- * `Last-Event-ID`
- * overrides `after`.
+ * `Last-Event-ID` overrides `after`.
  */
 export const LogStreamQuery = z.object({
   detail: z.enum(['true', 'false'], 'detail must be true or false').optional(),

@@ -9,7 +9,7 @@ import { type LogLineRow, logLines, logSources } from './tables.ts'
 export const MAX_STORED_BYTES = 8 * 1024 * 1024
 const SPARE_BYTES = MAX_STORED_BYTES / 10
 const DAYS_KEPT = 14
-/** Bytes that a line costs beside its text. */
+/** Bytes that a line occupies besides its text. */
 const LINE_BYTES = 64
 /** Lines read or deleted in one step. */
 const STEP = 1000
@@ -59,7 +59,7 @@ function growSource(tx: Tx, agentId: string, cursor: string | null, addedBytes: 
   return grown.sizeBytes
 }
 
-/** // One statement with JSON costs a fifth of a statement with one parameter per value. */
+/** One statement with JSON costs a fifth of a statement with one parameter per value. */
 function insertLines(tx: Tx, agentId: string, lines: readonly NewLine[]): void {
   const rows = lines.map(({ at, stream, text }) => [at.getTime(), stream, text, storedBytes(text)])
   tx.run(sql`
@@ -142,8 +142,7 @@ export function createLineReader(db: Db): LineReader {
 
 /**
  * Returns where a stream starts: after `lastId`, or before the last `lines` when it is null or newer than every line,
- * as after
- * restoring a backup.
+ * as after restoring a backup.
  */
 export function findStart(db: Db, agentId: string, lastId: number | null, lines: number): number {
   const newestFirst = db

@@ -5,9 +5,8 @@ import { agents } from '../registry/tables.ts'
 const STREAMS = ['stdout', 'stderr', 'platform', 'exit'] as const
 
 /**
- * Output of agents, in the order of `sequence`, which is never reused. `platform` lines report dropped output; the
- * text of an
- * `exit` is the exit code, empty when unknown. The size per agent is limited.
+ * Output of agents, in the order of `sequence`, which is never reused. `platform` lines report dropped output; the text
+ * of an `exit` is the exit code, empty when unknown. The size per agent is limited.
  */
 export const logLines = sqliteTable(
   'log_lines',

@@ -26,8 +26,7 @@ import { recordRevision } from '../revisions/record.ts'
 
 /**
  * Creates an agent of `owner` without starting it, under the same conditions as a provisioned agent.
- * @throws AppError `payment_required` without a subscription or for a size beyond the owner's plan, `limited`
- * {current,
+ * @throws AppError `payment_required` without a subscription or for a size beyond the owner's plan, `limited` {current,
  * limit} at the cap, `unavailable` when provisioning is switched off, and as `CheckModel` and `CheckTokens`.
  */
 export async function createAgent(
@@ -49,12 +48,10 @@ export async function createAgent(
 }
 
 /**
- * Creates an agent for the principal of the internal key; without a user it belongs to the operator. Only the number
- * of
+ * Creates an agent for the principal of the internal key; without a user it belongs to the operator. Only the number of
  * agents is limited here, not the right to start one.
  * @throws AppError `limited` {current, limit} at the cap of the user's plan, `payment_required` for a size beyond it,
- * and as
- * `CheckModel` and `CheckTokens`.
+ * and as `CheckModel` and `CheckTokens`.
  */
 export async function createAgentFor(
   deps: Base & { checkTokens: CheckTokens; checkModel: CheckModel },
@@ -116,8 +113,7 @@ const PREMIUM_PROVIDER = 'anthropic'
 /**
  * Creates an agent for `owner` and waits up to 15 s for it to run. Administrators skip subscription and cap.
  * @returns the agent: `running`, `provisioning` when it takes longer, or `error`: a failed deployment is an outcome.
- * @throws AppError `payment_required` without a subscription or for a size beyond the owner's plan, `limited`
- * {current,
+ * @throws AppError `payment_required` without a subscription or for a size beyond the owner's plan, `limited` {current,
  * limit} at the cap, `unavailable` when provisioning is switched off, and as `CheckModel` and `CheckTokens`.
  */
 export async function provisionAgent(

@@ -72,11 +72,9 @@ export async function changeConfig(
 
 /**
  * Changes the settings in `request`. A running or sleeping agent is redeployed in the background when its deployment
- * changes,
- * and a sleeping one is woken when it must stay awake.
- * @throws AppError `not_found` for a missing or foreign agent, `invalid` for an unknown plan, `payment_required` for
- * a size
- * beyond the owner's plan, and as `CheckModel` and `CheckTokens`; nothing is saved then.
+ * changes, and a sleeping one is woken when it must stay awake.
+ * @throws AppError `not_found` for a missing or foreign agent, `invalid` for an unknown plan, `payment_required` for a
+ * size beyond the owner's plan, and as `CheckModel` and `CheckTokens`; nothing is saved then.
  */
 async function applySettings(
   deps: ConfigDeps,

@@ -43,8 +43,7 @@ export async function requireImage(
 }
 
 /**
- * Returns whether the engine may pull `image`. A name is a network address, so users may only pull versions of
- * allowed
+ * Returns whether the engine may pull `image`. A name is a network address, so users may only pull versions of allowed
  * repositories; administrators and the operator may pull anything.
  */
 export function mayFetch({ imageRules, findUser }: Omit<ImageDeps, 'runtime'>, requestedBy: string, image: string) {

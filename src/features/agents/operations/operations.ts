@@ -64,8 +64,7 @@ export function isBeingRemoved(db: Db, agentId: string): boolean {
 
 /**
  * Records an operation and its job in the caller's transaction, so that no crash loses it. A repeated request before
- * the
- * operation started returns the same one.
+ * the operation started returns the same one.
  * @returns its id. @throws AppError `conflict` while the agent is being deleted, and RUNS_ON_MACHINE.
  */
 export function requestOperation(
@@ -156,8 +155,7 @@ export function listOperations(db: Db, agentId: string): OperationRow[] {
 
 /**
  * Records the progress of an operation. A rollback stays at `restore` until it ends, so that a restarted platform
- * continues the
- * rollback.
+ * continues the rollback.
  */
 export function setStep(
   tx: Tx,
@@ -255,8 +253,7 @@ function forgetOldest(tx: Tx, agentId: string): void {
 
 /**
  * A lock per agent for work that changes its process or container: operations, repairs and reconciliation. In memory,
- * because
- * only one server uses a database.
+ * because only one server uses a database.
  */
 export type AgentLocks = {
   /** Runs `work` after all earlier work for this agent. */

@@ -43,12 +43,10 @@ export const isOfNewVersion = sql`result = 'succeeded' AND kind IN ('deploy', 'u
 
 /**
  * Operations of agents in the order of `id`, pending and past. `result` is null until the end, `refused` when the
- * request was
- * invalid and nothing was done. `requestedBy` is a user's id, `operator` or `platform`. `statusBefore` is restored
- * when
- * nothing could be done. `image` is null for process agents. `snapshot` names the file taken before the change,
- * `source` the
- * file to restore, both in the agent's snapshot folder; `logTail` is the last output of a failed agent.
+ * request was invalid and nothing was done. `requestedBy` is a user's id, `operator` or `platform`. `statusBefore` is
+ * restored when nothing could be done. `image` is null for process agents. `snapshot` names the file taken before the
+ * change, `source` the file to restore, both in the agent's snapshot folder; `logTail` is the last output of a failed
+ * agent.
  */
 export const deploymentHistory = sqliteTable(
   'deployment_history',

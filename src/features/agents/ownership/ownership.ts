@@ -13,8 +13,7 @@ export type Verdict = 'home' | 'moved' | 'copy'
 
 /**
  * Compares the recorded owner with the instance at `here`. `isGone` returns whether the old path holds no instance. A
- * container may get another machine id each time, so an equal boot id suffices; its path is the same everywhere, so
- * the
+ * container may get another machine id each time, so an equal boot id suffices; its path is the same everywhere, so the
  * volume must match too.
  */
 export function compareOwnership(known: OwnershipRow, here: InstanceLocation, isGone: () => boolean): Verdict {

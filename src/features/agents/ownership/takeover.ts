@@ -107,13 +107,12 @@ function lockOriginal(path: string): () => void {
   }
 }
 
-/** Time for an agent to end by itself. */
+/** Time for an agent to exit before it is killed. */
 const STOP_MS = 30_000
 
 /**
  * Ends the process agents in an instance's folder, which would occupy the ports of the same agents elsewhere. The
- * caller
- * holds the instance's lock.
+ * caller holds the instance's lock.
  */
 export async function endAgentProcesses(processes: string, table: ProcessTable): Promise<void> {
   const ids = existsSync(processes) ? readdirSync(processes) : []

@@ -26,9 +26,8 @@ const NO_CHANNEL = 'At least one channel token required'
 
 /**
  * Creates an agent with its channels for a signed-in user and waits up to 15 s for it.
- * @throws AppError `unavailable` when provisioning is switched off, `invalid` without a channel, and as
- * `requireTenant` and
- * `requireTenantQuota`.
+ * @throws AppError `unavailable` when provisioning is switched off, `invalid` without a channel, and as `requireTenant`
+ * and `requireTenantQuota`.
  */
 export async function provisionForUser(
   deps: OrderDeps,

@@ -112,7 +112,7 @@ export function provisioningBackend(deps: ProvisioningBackendDeps) {
   return app
 }
 
-/** // These headers are trusted because the request carries the internal key. */
+/** These headers are trusted because the request carries the internal key. */
 function readVouched(c: Context): Vouched {
   return {
     email: c.req.header('x-user-email'),

@@ -51,9 +51,8 @@ export type ProvisionOrder = z.infer<typeof ProvisionOrder>
 const nothing = z.null()
 
 /**
- * `POST /api/provision` of the web. The stream fields are null, because no video service is connected. `error` says
- * why the
- * deployment failed.
+ * `POST /api/provision` of the web. The stream fields are null, because no video service is connected. `error` says why
+ * the deployment failed.
  */
 export const WebProvisioned = z.object({
   success: z.literal(true),

@@ -22,8 +22,7 @@ type Admission = { gateway: ReturnType<FindGateway>; release: () => void }
 
 /**
  * Finds the agent of a request. A request with the agent's token keeps it awake and wakes it; other requests do
- * neither, so
- * that strangers cannot keep it running.
+ * neither, so that strangers cannot keep it running.
  * @throws AppError as `FindGateway` and `Wake`, `unauthenticated` for a sleeping agent without its token.
  */
 export async function admit(
@@ -85,8 +84,7 @@ const AGENT_ID = /^[a-z0-9][a-z0-9-]{0,40}$/
 
 /**
  * Creates a parser of the Host header. It returns null for a host outside `agentsDomain`, otherwise the agent's id,
- * empty for
- * an invalid one.
+ * empty for an invalid one.
  */
 export function createHostReader(agentsDomain: string): (host: string | null) => { id: string; name: string } | null {
   const suffix = `.${agentsDomain}`
@@ -104,8 +102,7 @@ const ServedQuery = z.object({ domain: z.string().max(253) })
 
 /**
  * Public route that confirms an agent's host name, for proxies that issue certificates on demand (Caddy's
- * `on_demand_tls`):
- * they must not request certificates for arbitrary names.
+ * `on_demand_tls`): they must not request certificates for arbitrary names.
  */
 export function agentProxyRoutes({ db, addresses }: { db: Db; addresses: { agentsDomain: string } }) {
   const app = new Hono<WebEnv>()

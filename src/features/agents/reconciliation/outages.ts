@@ -30,8 +30,7 @@ const ENDED = 'It ended'
 
 /**
  * Records which agents that should run are down, from the runtime's event until they respond again, until `stopping`
- * aborts or
- * the event streams end. The runtime and the watchdog restart them.
+ * aborts or the event streams end. The runtime and the watchdog restart them.
  * @throws as the runtimes' event streams.
  */
 export async function followOutages(
@@ -43,7 +42,7 @@ export async function followOutages(
   const signal = AbortSignal.any([stopping, ending.signal])
   const following = new Map<string, Promise<void>>()
   const again = new Map<string, { hasDied: boolean }>()
-  /** // Resolves after the first check. */
+  /** Resolves after the first check. */
   const follow = (agentId: string, hasDied: boolean): Promise<void> => {
     if (following.has(agentId)) {
       // An event during a check may come too late for it, so check again afterwards.

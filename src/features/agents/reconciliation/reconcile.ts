@@ -39,8 +39,7 @@ export function reconcileAgents(deps: OperationDeps, signal = NEVER): Promise<vo
 
 /**
  * Creates a `reconcileAgents` for a running platform: leaves an agent that is down to the watchdog for a minute, and
- * removes
- * orphans.
+ * removes orphans.
  */
 export function createReconciler(deps: OperationDeps): (signal?: AbortSignal) => Promise<void> {
   const down: Down = new Map()
@@ -65,9 +64,8 @@ async function reconcileAll(deps: OperationDeps, down: Down | null, signal: Abor
 }
 
 /**
- * Lists agents that run although their rows say `sleeping`, with one call per runtime. A runtime that does not
- * respond is asked
- * again next time.
+ * Lists agents that run although their rows say `sleeping`, with one call per runtime. A runtime that does not respond
+ * is asked again next time.
  */
 async function listRunningSleepers({ db, runtimes, log }: OperationDeps): Promise<string[]> {
   const { id, runtime } = agents
@@ -160,10 +158,9 @@ type RemoveOrphans = () => Promise<void>
 /** Deletions finish within a minute, so an orphan of this age was forgotten. */
 const ORPHAN_MS = 600_000
 /**
- * Creates the check for orphans: agents of this instance in a runtime without a row for it. An orphan is removed
- * after ten
- * minutes, and only while other agents exist, because an empty table suggests a lost database. Its state is kept as a
- * snapshot.
+ * Creates the check for orphans: agents of this instance in a runtime without a row for it. An orphan is removed after
+ * ten minutes, and only while other agents exist, because an empty table suggests a lost database. Its state is kept as
+ * a snapshot.
  */
 function createOrphanFinder(deps: OperationDeps): RemoveOrphans {
   const seenSince = new Map<string, number>()

@@ -180,7 +180,7 @@ export function writeSettings(
   return { ...agent, ...changed }
 }
 
-/** // A client that sends back the shown origin does not mean to shorten the URL. */
+/** A client that sends back the returned origin does not intend to shorten the URL. */
 function isShown(name: SecretName, change: SettingsChange, { webhookUrl }: Secrets): boolean {
   return name === 'webhookUrl' && webhookUrl !== undefined && change.webhookUrl === new URL(webhookUrl).origin
 }

@@ -20,9 +20,8 @@ export function requireSubscription(db: Db, owner: SignedInUser): void {
 }
 
 /**
- * Checks the smaller of the plan's and the tier's number of agents, because a tier cannot widen a plan. An unknown
- * tier or plan
- * allows one agent.
+ * Checks the smaller of the plan's and the tier's number of agents, because a tier cannot widen a plan. An unknown tier
+ * or plan allows one agent.
  * @throws AppError `limited` {current, limit}.
  */
 export function requireAgentQuota(tx: Tx, owner: SignedInUser, tier: string | undefined): void {

@@ -118,9 +118,8 @@ const dropped = z
   .optional()
 
 /**
- * `PUT /api/agents/:id/config`: the body is a `config` object; null removes a setting. Fields that only responses
- * have, and the
- * subscription that older clients send, are accepted and ignored.
+ * `PUT /api/agents/:id/config`: the body is a `config` object; null removes a setting. Fields that only responses have,
+ * and the subscription that older clients send, are accepted and ignored.
  */
 export const ConfigRequest = configObject({
   ...ChosenSettings.shape,
@@ -132,8 +131,7 @@ export type ConfigRequest = z.infer<typeof ConfigRequest>
 
 /**
  * An agent's settings for its owner. `webhookUrl` is only an origin, because its path may be a secret; `secrets` says
- * which
- * secrets are set.
+ * which secrets are set.
  */
 export const ShownConfig = PlainSettings.omit({ email: true }).extend({
   plan: z.string(),
@@ -183,9 +181,8 @@ export const AgentMessages = z.object({
 export type AgentMessages = z.infer<typeof AgentMessages>
 
 /**
- * `POST /api/agents/provision`. Without `model` the plan's default is used; `tier` is `starter`, `pro` or
- * `enterprise`, any
- * other means the smallest. `model` and `tier` override `config`.
+ * `POST /api/agents/provision`. Without `model` the plan's default is used; `tier` is `starter`, `pro` or `enterprise`,
+ * any other means the smallest. `model` and `tier` override `config`.
  */
 export const ProvisionRequest = z
   .object({
@@ -287,8 +284,7 @@ export type DeploymentStep = z.infer<typeof DeploymentStep>
 
 /**
  * A `status` event of `GET /api/agents/:id/events`. `error` says why a deployment failed; `detail` describes the
- * current step,
- * such as the progress of a pull.
+ * current step, such as the progress of a pull.
  */
 export const AgentStatusEvent = z.object({
   status: AgentStatus,

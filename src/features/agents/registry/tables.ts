@@ -13,20 +13,14 @@ export const AGENT_STATUSES = ['pending', 'provisioning', 'running', 'sleeping',
 export const hasKnownVersion = sql`status IN ('running', 'sleeping') AND image IS NOT NULL AND runtime_version IS NOT NULL`
 
 /**
- * One row per agent. `ownerId` is null for agents of the operator. `port` is leased until the row is deleted; `host`
- * is null
- * for this machine. `image` is null while the platform's default applies; `runtime` is null before the first
- * deployment and
- * never changes afterwards; `machine` is an agent on its owner's machine, whose gateway is on `tunnelPort` of
- * 127.0.0.1 while the machine is connected. `kind`, `host`, `runtimeVersion` and `isolation` are
- * as last inspected; `isolation` is null for containers. `config` is JSON;
- * `secretConfig`,
- * `gatewayToken` and `accessToken` are encrypted. `tokensChangedAt` is set until the agent runs with its present
- * tokens;
- * until then `retiringTokenHash` is valid as well. `downAt` is set while an agent that should run does not;
- * `lastError` says
- * why, or why its last update was rolled back. `restoredState` names the file with the state from a backup, which the
- * next
+ * One row per agent. `ownerId` is null for agents of the operator. `port` is leased until the row is deleted; `host` is
+ * null for this machine. `image` is null while the platform's default applies; `runtime` is null before the first
+ * deployment and never changes afterwards; `machine` is an agent on its owner's machine, whose gateway is on
+ * `tunnelPort` of 127.0.0.1 while the machine is connected. `kind`, `host`, `runtimeVersion` and `isolation` are as
+ * last inspected; `isolation` is null for containers. `config` is JSON; `secretConfig`, `gatewayToken` and
+ * `accessToken` are encrypted. `tokensChangedAt` is set until the agent runs with its present tokens; until then
+ * `retiringTokenHash` is valid as well. `downAt` is set while an agent that should run does not; `lastError` says why,
+ * or why its last update was rolled back. `restoredState` names the file with the state from a backup, which the next
  * deployment restores and deletes.
  */
 export const agents = sqliteTable(

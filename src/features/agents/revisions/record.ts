@@ -81,7 +81,7 @@ export function findLatestRevision(db: Db | Tx, agentId: string): RevisionRow | 
   return db.select().from(agentRevisions).where(ofAgent).orderBy(desc(agentRevisions.number)).limit(1).get() ?? null
 }
 
-/** Deletes the history of an agent, whose secrets must not come back. */
+/** Deletes the history of an agent, so that its secrets cannot be restored. */
 export function forgetRevisions(tx: Tx, agentId: string): void {
   tx.delete(agentRevisions).where(eq(agentRevisions.agentId, agentId)).run()
 }
@@ -112,7 +112,7 @@ function toColumns(sealer: Sealer, row: Pick<RevisionRow, 'agentId' | 'number'>,
 }
 
 function isSame(a: Configuration, b: Configuration): boolean {
-  // A first deployment only fills in what was unknown before.
+  // A first deployment only fills in fields that were unknown.
   const seen = { image: a.image ?? b.image, runtimeVersion: a.runtimeVersion ?? b.runtimeVersion }
   return Bun.deepEquals({ ...a, ...seen }, b)
 }

@@ -90,8 +90,7 @@ function listIdle(deps: SleepDeps, since: Date): string[] {
 
 /**
  * Returns whether the agent was idle since then and has nothing that could wake it: no messenger, no OpenClaw (whose
- * timers and
- * channels are unknown here), and no owner who wants it to stay awake.
+ * timers and channels are unknown here), and no owner who wants it to stay awake.
  */
 function isIdle({ activity, agentLocks, sealer }: SleepDeps, agent: AgentRow, since: Date): boolean {
   if (agent.status !== 'running' || agent.kind !== 'stead' || agent.downAt !== null) return false
@@ -102,8 +101,7 @@ function isIdle({ activity, agentLocks, sealer }: SleepDeps, agent: AgentRow, si
 
 /**
  * Puts an agent to sleep. The row is written first, in the transaction that confirms the idleness, so that later
- * requests wait
- * for the lock and wake it. After a crash in between, reconciliation stops the agent.
+ * requests wait for the lock and wake it. After a crash in between, reconciliation stops the agent.
  */
 async function fallAsleep(deps: SleepDeps, agentId: string, since: Date): Promise<void> {
   const known = findAgentRow(deps.db, agentId)

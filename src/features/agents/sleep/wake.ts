@@ -42,8 +42,7 @@ export function createWaker(deps: WakeDeps): Wake {
 
 /**
  * Starts a sleeping agent. Its row says `sleeping` until it is healthy, so that a crash leaves nothing running. A
- * concurrent
- * stop or deletion wins.
+ * concurrent stop or deletion wins.
  */
 async function wakeAgent(deps: WakeDeps, agentId: string): Promise<void> {
   const agent = findAgentRow(deps.db, agentId)
@@ -74,8 +73,7 @@ async function bringBack(deps: WakeDeps, agent: AgentRow): Promise<Inspection> {
 
 /**
  * Marks an agent that failed to wake as down, for the watchdog to repair and report. It stays asleep when its engine
- * does not
- * respond, because nothing is known of it then.
+ * does not respond, because nothing is known of it then.
  */
 async function noteFailure(deps: WakeDeps, agent: AgentRow, error: unknown): Promise<void> {
   deps.log.error({ agentId: agent.id, error: toLogged(error) }, 'agent could not be woken')
@@ -95,8 +93,7 @@ function isSleepingRow(agentId: string) {
 
 /**
  * Wraps `gateway`: wakes a sleeping agent before a call and keeps it awake during the call. Endpoints without an
- * agent's id are
- * passed through.
+ * agent's id are passed through.
  * @throws as `AgentGateway`; AppError `conflict` AGENT_NOT_RUNNING when it was stopped meanwhile, and as `Wake`.
  */
 export function createWakingGateway(

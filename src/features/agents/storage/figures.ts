@@ -4,9 +4,8 @@ import type { KeptFigures, Trigger } from '../../../db/kept-figures.ts'
 const ROW_BYTES = 200
 
 /**
- * A table whose rows count towards storage, and the column of `agent_storage` that sums them. `agentOf` finds the
- * agent of a
- * row when it is stored in another table.
+ * A table whose rows count towards storage, and the column of `agent_storage` that sums them. `agentOf` finds the agent
+ * of a row when it is stored in another table.
  */
 type Counted = { table: string; column: string; texts: readonly string[]; agentOf?: (row: string) => string }
 
@@ -52,7 +51,7 @@ const TOOL_CALLS_FIRST: Trigger = {
   body: 'DELETE FROM chat_tool_calls WHERE turn_id = OLD.id;',
 }
 
-/** // UTF-8 bytes; SQLite before 3.43 has no octet_length(). */
+/** UTF-8 bytes; SQLite before 3.43 has no octet_length(). */
 function bytesOf(row: string, texts: readonly string[]): string {
   return [ROW_BYTES, ...texts.map((text) => `coalesce(length(CAST(${row}.${text} AS BLOB)), 0)`)].join(' + ')
 }
@@ -84,7 +83,7 @@ const OF_AGENTS: readonly Trigger[] = [
     body: addTotal,
   },
   {
-    // Updates only: when an account is deleted, its row is gone before its agents.
+    // On updates only: when an account is deleted, its row is deleted before its agents.
     name: 'storage_totals_change',
     event: `AFTER UPDATE OF ${PARTS.join(', ')} ON agent_storage`,
     when: 'NEW.owner_id IS OLD.owner_id',

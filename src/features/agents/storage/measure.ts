@@ -12,9 +12,9 @@ import { type AgentRow, agents } from '../registry/tables.ts'
 import { agentStorage } from './tables.ts'
 
 const LOOK_MS = 5000
-/** Running agents write by themselves; others are measured rarely. */
+/** Running agents write files on their own; others are measured rarely. */
 const MAX_AGE_MS = { running: 300_000, still: 3_600_000 }
-/** For one answer, engines measure every file of every volume. */
+/** One call makes the engine measure every file of every volume. */
 const ENGINE_PAUSE_MS = 60_000
 const MAX_AGENTS = 100
 /** Entries measured before other work gets a turn. */

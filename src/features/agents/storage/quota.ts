@@ -11,9 +11,8 @@ import { agentStorage, userStorage } from './tables.ts'
 type StorageUse = { used: number; limit: number }
 
 /**
- * Storage by plan: messages, memory, mail and workspaces of all agents of an account. Agents of the operator
- * (`ownerId` is
- * null) have no limit.
+ * Storage by plan: messages, memory, mail and workspaces of all agents of an account. Agents of the operator (`ownerId`
+ * is null) have no limit.
  */
 export type StorageQuota = {
   /** Returns null for an unknown account. */
@@ -76,8 +75,7 @@ type Tree = { agent: { id: string; ownerId: string | null } | null }
 
 /**
  * Runs `change`, which adds up to `addedBytes` to a working tree. They are reserved first, so that concurrent changes
- * cannot use
- * the same free space, until the next measurement.
+ * cannot use the same free space, until the next measurement.
  * @throws AppError `storage_full` before any change, and as `change`.
  */
 export async function withinWorkspaceQuota<T>(

@@ -3,9 +3,8 @@ import { users } from '../../accounts/users/tables.ts'
 import { agents } from '../registry/tables.ts'
 
 /**
- * Storage of each agent. `workspaceBytes` is the last measurement plus later writes through the file explorer;
- * triggers maintain
- * the other columns. `measuredAt` is null when a measurement is due.
+ * Storage of each agent. `workspaceBytes` is the last measurement plus later writes through the file explorer; triggers
+ * maintain the other columns. `measuredAt` is null when a measurement is due.
  */
 export const agentStorage = sqliteTable(
   'agent_storage',

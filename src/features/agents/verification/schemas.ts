@@ -9,8 +9,7 @@ const address = (name: string) =>
 
 /**
  * `POST /api/agents/:id/verify`. `verifierAddress` is the backend's name for `walletAddress`. `verified` and
- * `metadata`, which
- * some clients send, are ignored.
+ * `metadata`, which some clients send, are ignored.
  */
 export const VerifyRequest = z
   .object({

@@ -28,8 +28,8 @@ import type { ReturnRung, Rung } from './next-state.ts'
 type Return = { number: number; changes: FieldChange[]; apply(deps: Base, tx: Tx): AgentRow }
 
 /**
- * Returns what the agent can go back to: the parts of its last healthy revision that differ from what it has now. Its
- * owners, tools, instructions and size are never brought back, nor is a secret that was removed.
+ * Returns what the agent can be restored to: the parts of its last healthy revision that differ from the current ones.
+ * Owners, tools, instructions, size and removed secrets are never restored.
  */
 export function findReturns(
   { sealer }: { sealer: Sealer },
@@ -64,7 +64,7 @@ export function listReturnRungs(deps: { sealer: Sealer }, db: Db | Tx, agent: Ag
   return [...(configuration ? (['configuration'] as const) : []), ...(image ? (['image'] as const) : [])]
 }
 
-/** Returns the present settings with those of a healthy configuration that can keep an agent from running. */
+/** Returns the current settings, with those of a healthy configuration that can keep an agent from running. */
 function merge(present: AgentSettings, healthy: Configuration): AgentSettings {
   const { ownerIds, telegramUserId, email, subscriptionId } = present.plain
   const kept = Object.entries({ ownerIds, telegramUserId, email, subscriptionId })
@@ -112,7 +112,10 @@ async function goBack(deps: LadderDeps, agentId: string, rung: ReturnRung, signa
   return true
 }
 
-/** Does nothing for an agent that has what it goes back to, as after an interruption; null when it is not to run. */
+/**
+ * Changes nothing when the agent already has the restored parts, for example after an interruption; null when the agent
+ * should not run.
+ */
 function applyReturn(deps: Base, tx: Tx, agentId: string, rung: ReturnRung): AgentRow | null {
   const agent = findAgentRow(tx, agentId)
   if (agent?.status !== 'running') return null
@@ -152,7 +155,7 @@ export function describeLastChange({ sealer }: { sealer: Sealer }, db: Db | Tx, 
   return `${describeChanges(changes)} (${row.createdAt.toISOString()})`
 }
 
-/** Describes what a return changes, in one sentence part. */
+/** Describes in part of a sentence what a restore changes. */
 export function describeReturn(deps: { sealer: Sealer }, db: Db | Tx, agent: AgentRow, rung: Rung): string | null {
   if (rung === 'restart') return null
   const found = findReturns(deps, db, agent)[rung]

@@ -20,14 +20,13 @@ export type LookDeps = RecordDeps &
     agentLocks: Pick<AgentLocks, 'isLocked'>
   }
 
-/** Engine and agent are asked one after the other, each for at most 5 s. */
+/** Limit for each of two consecutive requests, to the engine and to the agent. */
 const INSPECT_TIMEOUT_MS = 5000
 
 /**
  * Inspects an agent and records the result. An engine that does not respond is no event; a result is dropped when the
- * agent
- * changed meanwhile.
- * @returns false when the agent was changed during the check, which says nothing then.
+ * agent changed in the meantime.
+ * @returns false when the agent changed during the check, whose result is then meaningless.
  */
 export async function lookAtAgent(deps: LookDeps, agent: AgentRow, hasDied: boolean): Promise<boolean> {
   const inspection = await inspect(deps, agent)
@@ -100,9 +99,8 @@ type Finding = { seen: SeenProcess | null; crashes: number; isDown: boolean; isM
 
 /**
  * Compares an inspection with the last one (`seen` is null for the first). `hasDied`: the runtime reported an
- * unrequested end.
- * Each crash counts once, whether the event, the counter or the missing process shows it first; runtimes may raise
- * `restarts` at the end or at the next start.
+ * unrequested end. Each crash counts once, whether the event, the counter or the missing process shows it first;
+ * runtimes may raise `restarts` at the end or at the next start.
  */
 export function countCrashes(seen: SeenProcess | null, inspection: Inspection | null, hasDied: boolean): Finding {
   if (!inspection) return { seen: null, crashes: 0, isDown: true, isMisconfigured: false }

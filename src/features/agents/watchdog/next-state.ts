@@ -20,11 +20,10 @@ export type Rung = (typeof RUNGS)[number]
 export type ReturnRung = Exclude<Rung, 'restart'>
 
 /**
- * The watchdog's state of one agent; times in milliseconds. `failures` counts consecutive failed probes; while
- * starting only
- * those after the grace period, at most one per check interval (`countedAt`). `attempts` counts restarts, `rungs` holds
- * the rungs that were used up and `crashes` the crash times since the last ten healthy minutes; `retries` counts the
- * retries of an agent that was given up. `rung` is taken, or was interrupted.
+ * The watchdog's state of one agent; times in milliseconds. `failures` counts consecutive failed probes; while starting
+ * only those after the grace period, at most one per check interval (`countedAt`). `attempts` counts restarts, `rungs`
+ * holds the rungs that were used up and `crashes` the crash times since the last ten healthy minutes; `retries` counts
+ * the retries of an agent that was given up. `rung` is taken, or was interrupted.
  */
 export type Watch = {
   state: WatchdogState
@@ -152,7 +151,7 @@ function beginRepair(watch: Watch, at: number, rules: WatchdogRules): Transition
   const rung = nextRung(watch, rules)
   const repairing = { ...enter(watch, 'repairing', at), rung }
   if (rung === 'restart') return withNotice({ ...repairing, attempts: watch.attempts + 1 }, 'repair_started')
-  // Crashes of what the rung replaces say nothing about what comes after it.
+  // Crashes of the replaced parts say nothing about the restored ones.
   return withNotice({ ...repairing, crashes: [] }, 'repair_started')
 }
 
@@ -162,7 +161,7 @@ function beginRetry(watch: Watch, at: number): Transition {
   return withoutNotice({ ...enter(watch, 'repairing', at), ...tried, rung: 'restart' })
 }
 
-/** A start that failed took the place of the restarts: the ladder goes on with its next rung. */
+/** A failed start counts as a failed restart: the ladder continues with its next rung. */
 function afterFailedStart(watch: Watch, at: number, rules: WatchdogRules): Transition {
   if (watch.state === 'crash_loop') return withoutNotice(watch)
   const failed: Watch = { ...newWatch(at), state: 'degraded', failures: CONFIRMED_FAILURES, rungs: ['restart'] }
@@ -228,7 +227,7 @@ function afterCrashLoop(watch: Watch, at: number, rules: WatchdogRules): Transit
   const underWay = watch.state === 'repairing' && watch.rung !== null ? [watch.rung] : []
   const climbing = { ...watch, rungs: withRung(watch.rungs, 'restart', ...underWay) }
   if (nextRung(climbing, rules) === null) return giveUp(climbing, at, [], rules)
-  // The repair under way ends by itself, and fails or not.
+  // The current repair ends on its own, with success or failure.
   if (watch.state === 'repairing') return withNotice(climbing, 'crash')
   return withNotice(enter(climbing, 'degraded', at, CONFIRMED_FAILURES), 'crash')
 }

@@ -46,8 +46,7 @@ export function findWatchdog(db: Db, agentId: string, now: number): WatchdogRow 
 
 /**
  * Applies `events` to an agent: state, history, uptime and notifications change in one transaction. Event times are
- * those of
- * `deps.steady`.
+ * those of `deps.steady`.
  */
 export function recordEvents(
   deps: RecordDeps,
@@ -146,7 +145,7 @@ function checkPauseMs(state: WatchdogState, { checkMs, degradedCheckMs }: Watchd
   return state === 'running' || state === 'crash_loop' ? checkMs : Math.min(checkMs, degradedCheckMs)
 }
 
-/** // One failure may mean others: check the rest before anything is repaired. */
+/** One failure may mean others: check the other agents before anything is repaired. */
 function checkOthersSoon({ watchdogSettings }: RecordDeps, tx: Tx, now: number): void {
   const isLongAgo = lt(watchdogs.lastProbeAt, now - watchdogSettings.checkMs / 4)
   tx.update(watchdogs)
@@ -255,7 +254,7 @@ function newRow(agentId: string, now: number): WatchdogRow {
   return { agentId, ...newWatch(now), ...NO_PROCESS, ...unseen, ...unprobed }
 }
 
-/** // The wall clock may have been set back while the platform was down. */
+/** The wall clock may have been set back while the platform was down. */
 function withoutFuture(row: WatchdogRow, now: number): WatchdogRow {
   const past = (time: number | null) => (time === null ? null : Math.min(time, now))
   return {

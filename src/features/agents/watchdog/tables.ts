@@ -19,9 +19,9 @@ const EVENT_KINDS = [
 
 /**
  * The watchdog's state of each agent. Times are milliseconds of its monotonic clock. `agentStartedAt` is copied from
- * the agent's
- * row to detect a restart. `rungs` are the rungs of the repair ladder that failed, `rung` is the one in progress. `processStartedAt` and `processRestarts` describe the last process, null before the first;
- * `exitCode` and `outOfMemory` the last end. Uptime is counted until `watchedUntil`.
+ * the agent's row to detect a restart. `rungs` are the rungs of the repair ladder that failed, `rung` is the one in
+ * progress. `processStartedAt` and `processRestarts` describe the last process, null before the first; `exitCode` and
+ * `outOfMemory` the last end. Uptime is counted until `watchedUntil`.
  */
 export const watchdogs = sqliteTable(
   'watchdogs',

@@ -63,9 +63,8 @@ export function readUptime(db: Db, agentId: string, now: Date, latest: UptimeSpa
 }
 
 /**
- * Returns the uptime of each of the last `hours` hours, the current one last, in percent of the watched time; null
- * when not
- * watched.
+ * Returns the uptime of each of the last `hours` hours, the current one last, in percent of the watched time; null when
+ * not watched.
  */
 export function readHours(db: Db, agentIds: readonly string[], now: Date, hours: number) {
   const present = Math.floor(now.getTime() / HOUR_MS)

@@ -30,15 +30,14 @@ const MAX_LOOKS = 32
 const MAX_REPAIRS = 2
 const MAX_TICK_MS = 1000
 const MIN_TICK_MS = 20
-/** Pause while more agents are due than are checked at once. */
+/** Pause when more agents are due than are checked at once. */
 const HURRIED_TICK_MS = 100
 /** Pause before a broken event stream is opened again. */
 const RESUME_MS = 1000
 
 /**
  * Watches all agents until `signal` aborts, then waits for pending checks and repairs. Agents that do not run, or are
- * being
- * changed, are skipped.
+ * being changed, are skipped.
  */
 export async function runWatchdog(deps: WatchDeps, signal: AbortSignal): Promise<void> {
   const watch = new WatchdogLoop(deps, signal)
@@ -202,7 +201,7 @@ class WatchdogLoop {
     if (!begun) return
     const { agent, rung } = begun
     const isRepaired = await this.#tryRepair(agent, rung)
-    // After a restart the platform evaluates the agent anew.
+    // After a restart the platform evaluates the agent again.
     if (this.#signal.aborted) return
     this.#wanted.delete(agent.id)
     const at = this.#now()
@@ -210,7 +209,10 @@ class WatchdogLoop {
     else await this.#record(agent, { type: 'repair-ended', at, isRepaired })
   }
 
-  /** Records the begin of a repair. @returns the agent and the rung that it takes; null when it changed meanwhile. */
+  /**
+   * Records the start of a repair.
+   * @returns the agent and the rung that it takes; null when the agent changed in the meantime.
+   */
   async #begin(seen: AgentRow): Promise<{ agent: AgentRow; rung: Rung } | null> {
     const { db } = this.#deps
     const at = this.#now()
@@ -235,7 +237,7 @@ class WatchdogLoop {
     }
   }
 
-  /** Records an event unless the agent was restarted or stopped meanwhile. */
+  /** Records an event unless the agent was restarted or stopped in the meantime. */
   async #record(seen: AgentRow, event: WatchdogInput): Promise<WatchdogRow['state'] | null> {
     return this.#whileSame(seen, (tx, agent) => recordEvents(this.#deps, tx, agent, [event]))
   }
@@ -274,8 +276,7 @@ const watchedAgents = prepareOnce((db) => {
 const MIN_FAILING = 3
 
 /**
- * Returns whether most agents fail together, which points to the host: repairing single agents would not help.
- * Notifies
+ * Returns whether most agents fail together, which points to the host: repairing single agents would not help. Notifies
  * operators once when that begins.
  */
 async function findHostFault(deps: RecordDeps & { db: Db }): Promise<boolean> {

@@ -64,7 +64,7 @@ export function listRecentCounts(db: Db, agentId: string, now: Date): DayCountRo
   return db.select().from(agentDayCounts).where(isRecent).all()
 }
 
-/** Returns what the owner has allowed beyond the limit on the day of `counts`. */
+/** Returns the amount that the owner allowed beyond the limit on the day of `counts`. */
 export function extraOf(counts: readonly DayCountRow[], kind: LimitKind): number {
   return counts.find((one) => one.kind === kind)?.extra ?? 0
 }

@@ -30,7 +30,7 @@ export type Reached = { kind: LimitKind; action: LimitAction; approvalId: string
 
 type Limited = { agent: Pick<AgentRow, 'id' | 'name' | 'ownerId'>; caps: CapsRow; day: string }
 
-/** Does what the owner wants at a limit, and notifies them once. */
+/** Performs the action that the owner set for a limit, and notifies them once. */
 export function reachLimit(deps: ReachDeps, tx: Tx, { agent, caps, day }: Limited, kind: LimitKind): Reached {
   const { id: agentId, name, ownerId } = agent
   const limit = limitOf(caps, kind) ?? 0

@@ -102,7 +102,7 @@ export const DayLimits = z.object({
 })
 export type DayLimits = z.infer<typeof DayLimits>
 
-/** `POST /v1/limits/use`: what an agent is about to do once. */
+/** `POST /v1/limits/use`: the next action of an agent. */
 export const UseLimitsRequest = z.object({
   kinds: z
     .array(z.enum(['messages', 'toolCalls', 'files']), 'kinds must be a list')

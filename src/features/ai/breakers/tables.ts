@@ -43,8 +43,8 @@ export const pauses = sqliteTable(
 )
 
 /**
- * The actions of an agent on a day of its owner's time zone. `used` counts messages, tool calls and files; money and tokens
- * are in the usage records. `extra` is what the owner has allowed beyond the limit, in micro-USD for money.
+ * The actions of an agent on a day of its owner's time zone. `used` counts messages, tool calls and files; money and
+ * tokens are in the usage records. `extra` is what the owner has allowed beyond the limit, in micro-USD for money.
  * `reachedAt` is when something was first refused.
  */
 export const agentDayCounts = sqliteTable(

@@ -9,9 +9,9 @@ import { forgetOldCounts, type ReachDeps, type Reached, reachLimit } from './rea
 import { agentDayCounts } from './tables.ts'
 
 /**
- * Counts one of each of `kinds` for an agent, unless one of them is beyond its daily limit: then nothing is counted and
- * the owner's wish for that limit is carried out. Parallel calls cannot exceed a limit together.
- * @returns the limit that was reached; null when the agent may go on.
+ * Counts one of each of `kinds` for an agent, unless one of them is beyond its daily limit: then nothing is counted,
+ * and the action that the owner set for that limit is performed. Concurrent calls cannot exceed a limit together.
+ * @returns the limit that was reached; null when the agent may continue.
  */
 export function takeLimits(
   deps: Base & ReachDeps,

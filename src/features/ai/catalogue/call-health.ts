@@ -10,7 +10,10 @@ const MAX_MODELS = 500
 /** Latest calls of a model in a ring: time, latency, and whether they failed. */
 type Calls = { at: Float64Array; latencyMs: Float32Array; failed: Uint8Array; next: number; size: number }
 
-/** Figures of the latest calls; latencies are null when every call failed, and of a stream those until its first chunk. */
+/**
+ * Figures of the latest calls. Latencies are null when every call failed; the latency of a stream is the time to its
+ * first chunk.
+ */
 export type CallFigures = { calls: number; errorRate: number; latencyMs: { p50: number | null; p95: number | null } }
 
 /** Remembers the outcome of recent calls by model, in memory. */

@@ -37,11 +37,11 @@ export type CatalogueModel = {
 }
 
 export type Catalogue = {
-  /** Lists each model once, with the provider that is asked first. */
+  /** Lists each model once, with its first provider. */
   list(): CatalogueModel[]
   /** Lists the offers of the model that `name` means; a vendor's own API comes before the aggregator. */
   offers(name: string): readonly CatalogueModel[]
-  /** Returns the price at the provider that is asked first, else the published price, else null. */
+  /** Returns the price at the first provider of the model, else the published price, else null. */
   findPrice(name: string): TokenPrice | null
   /** Returns the offer of a provider that a user has a key for, or null. */
   offerOf(provider: AiProvider, name: string, userId: string): CatalogueModel | null
@@ -115,7 +115,7 @@ export function createCatalogue(deps: BuildDeps & { log: Log }): Catalogue {
         const model = known.find((offered) => offered.id === id)
         if (model) return toSnapshot(model, name)
       }
-      // A provider without a model list is asked for any name that has its prefix.
+      // A provider without a model list may serve any name that has its prefix.
       const prefix = `${provider.id}/`
       if (!name.startsWith(prefix)) return null
       const asked = { ...NOTHING_KNOWN, id: name.slice(prefix.length), price: null }

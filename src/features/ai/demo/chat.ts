@@ -27,8 +27,8 @@ export function listDemoModels({ catalogue }: Pick<CompleteDeps, 'catalogue'>) {
 
 /**
  * Answers a visitor of the demo within the daily budget.
- * @throws AppError `unavailable` when no model of the demo is available or the day's budget is spent, `invalid` for a model
- * outside the demo, `not_found` for one that is not available, `internal` when the model does not answer.
+ * @throws AppError `unavailable` when no model of the demo is available or the day's budget is spent, `invalid` for a
+ * model outside the demo, `not_found` for one that is not available, `internal` when the model does not answer.
  */
 export async function chatWithDemo(deps: DemoDeps, request: DemoChatRequest): Promise<DemoAnswer> {
   const { id, served: model } = findModel(deps, request.model)

@@ -6,8 +6,8 @@ const MAX_ENTRY_CHARACTERS = 4000
 const badConversation = 'conversation must be a list of {role, content}'
 
 /**
- * `POST /api/demo/chat`. Keeps the newest 20 user messages, each cut at 4000 characters; messages of other roles are dropped
- * so that a visitor cannot forge answers of the model.
+ * `POST /api/demo/chat`. Keeps the newest 20 user messages, each cut at 4000 characters; messages of other roles are
+ * dropped so that a visitor cannot forge answers of the model.
  */
 export const DemoChatRequest = z.object({
   message: z

@@ -84,7 +84,7 @@ const endOfWord: MatchAt = (folded, at, isEnd) => {
   return isWordCode(folded.charCodeAt(at)) ? NO_MATCH : at
 }
 
-/** Matches a part exactly, a space of it with a run of white space, and requires what follows. */
+/** Matches a part exactly, except that a space matches any white space, and requires the parts after it. */
 function matchPart(part: string, folded: string, start: number, isEnd: boolean, toNext: MatchAt): number {
   let at = start
   for (let index = 0; index < part.length; index++) {

@@ -9,8 +9,8 @@ type JsonObject = Readonly<Record<string, unknown>>
 type Lane = { stream: TextStream; delta: Delta; chunk: CompletionChunk }
 
 /**
- * Passes a streamed answer on with the replacements of the rules, and holds back only text that could become a match. With a
- * webhook the whole answer is held until the webhook has judged it.
+ * Passes a streamed answer on with the replacements of the rules, and holds back only text that could become a match.
+ * With a webhook the whole answer is held until the webhook has judged it.
  * @throws AppError `invalid` GUARDRAIL_BLOCKED, which ends the stream.
  */
 export function guardChunks(
@@ -51,7 +51,7 @@ async function* cleanChunks({ rules }: Guard, chunks: AsyncIterable<CompletionCh
   }
 }
 
-/** An event of its own, whose text is part of what `chunk` reported. */
+/** A separate event, whose text is part of what `chunk` reported. */
 function toChunk(chunk: CompletionChunk, event: JsonObject): CompletionChunk {
   return { ...chunk, json: JSON.stringify(event), said: '', isAnswer: true, usage: null }
 }
@@ -77,7 +77,7 @@ async function* numberAgain(chunks: AsyncIterable<CompletionChunk>): AsyncGenera
   }
 }
 
-/** Reads a whole stream, and passes it on with what `judge` makes of its texts. */
+/** Reads a whole stream, and forwards it as changed by `judge`. */
 async function* judgeChunks(
   chunks: AsyncIterable<CompletionChunk>,
   judge: (texts: readonly string[]) => readonly string[] | Promise<readonly string[]>,

@@ -21,7 +21,10 @@ export type Guard = {
   checkInput(body: JsonObject, call: GuardedCall): Promise<JsonObject>
   /** Returns a whole answer with the replacements of the rules. @throws AppError `invalid` GUARDRAIL_BLOCKED. */
   checkOutput(body: JsonObject, call: GuardedCall): Promise<JsonObject>
-  /** Returns what the webhook makes of the texts of an answer; null without a webhook. @throws AppError `invalid` GUARDRAIL_BLOCKED. */
+  /**
+   * Returns the texts of an answer as changed by the webhook; null without a webhook.
+   * @throws AppError `invalid` GUARDRAIL_BLOCKED.
+   */
   judgeOutput: ((texts: readonly string[], call: GuardedCall) => Promise<readonly string[]>) | null
 }
 

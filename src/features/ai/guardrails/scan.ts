@@ -62,7 +62,7 @@ export function cleanText(rules: TextRules, text: string): { text: string; denie
 export type TextStream = {
   /** Returns the text that can be passed on, and the denied pattern after it. */
   push(chunk: string): { text: string; denied: string | null }
-  /** As `push`, for the rest. */
+  /** As `push`, for the remaining text. */
   end(): { text: string; denied: string | null }
 }
 

@@ -65,8 +65,8 @@ function purposeOf(userId: string, provider: string): SealPurpose {
 
 /**
  * Checks at no cost whether the provider accepts its key.
- * @throws AppError `invalid` CREDENTIALS_REFUSED when it does not; `upstream_failed`, `upstream_timeout` or `limited` when the
- * key could not be tried.
+ * @throws AppError `invalid` CREDENTIALS_REFUSED when it does not; `upstream_failed`, `upstream_timeout` or `limited`
+ * when the key could not be tried.
  */
 export async function tryKey(provider: AiProvider, timeoutMs: number): Promise<void> {
   await tryProvider(provider, timeoutMs, (signal) => provider.tryKey(signal))

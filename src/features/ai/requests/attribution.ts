@@ -24,8 +24,8 @@ export function parseTags(header: string): readonly string[] {
 type Body = Readonly<Record<string, unknown>>
 
 /**
- * Reads whom a request is for: `user` or `safety_identifier` (OpenAI) or `metadata.user_id` (Anthropic). Further metadata become
- * tags such as `team=a`. Long values are shortened.
+ * Reads whom a request is for: `user` or `safety_identifier` (OpenAI) or `metadata.user_id` (Anthropic). Further
+ * metadata become tags such as `team=a`. Long values are shortened.
  */
 export function attributionOf(body: Body, sent: readonly string[] | undefined): Attribution {
   const { user, safety_identifier: identifier, metadata } = body

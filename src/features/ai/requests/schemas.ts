@@ -12,8 +12,8 @@ const Time = (name: string) =>
     .optional()
 
 /**
- * `GET /api/requests`: filters, the time from `from` until before `to`, and the request `before` which the page starts. `agent`
- * and `key` are ids; `agent=direct` finds requests that no agent made.
+ * `GET /api/requests`: filters, the time from `from` until before `to`, and the request `before` which the page starts.
+ * `agent` and `key` are ids; `agent=direct` finds requests that no agent made.
  */
 export const RequestQuery = z.object({
   key: Filter,
@@ -48,8 +48,8 @@ export const RequestList = z.object({ requests: z.array(LoggedRequest), next: z.
 export type RequestList = z.infer<typeof RequestList>
 
 /**
- * One attempt of a request. `failure` is the reason of the fallback: the kind of the error, or `cooldown` for a model that
- * was skipped after earlier failures; null when it answered. `generationId` is null when the attempt cost nothing.
+ * One attempt of a request. `failure` is the reason of the fallback: the kind of the error, or `cooldown` for a model
+ * that was skipped after earlier failures; null when it answered. `generationId` is null when the attempt cost nothing.
  */
 const Attempt = z.object({
   generationId: z.string().nullable(),
@@ -64,8 +64,8 @@ const Attempt = z.object({
 const Bodies = z.object({ request: z.string(), answer: z.string().nullable(), expiresAt: z.string() })
 
 /**
- * `GET /api/requests/:generationId`. `tried` lists every attempt of the call in order; `answeredBy` is the generation id of a
- * later attempt that answered instead of this one. `bodies` is null unless the owner turned `logBodies` on.
+ * `GET /api/requests/:generationId`. `tried` lists every attempt of the call in order; `answeredBy` is the generation
+ * id of a later attempt that answered instead of this one. `bodies` is null unless the owner turned `logBodies` on.
  */
 export const RequestDetail = LoggedRequest.extend({
   tried: z.array(Attempt),

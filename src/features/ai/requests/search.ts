@@ -23,8 +23,8 @@ export type CallFilters = {
 const MAX_SEARCHED = 5000
 
 /**
- * Finds a page of a user's calls, newest first. One filter chooses the index, the others are checked on at most 5,000 of the
- * calls that it finds. `next` is the `before` of the next page, also after an empty page; null at the end.
+ * Finds a page of a user's calls, newest first. One filter chooses the index, the others are checked on at most 5,000
+ * of the calls that it finds. `next` is the `before` of the next page, also after an empty page; null at the end.
  */
 export function searchCalls(
   db: Db,
@@ -57,8 +57,8 @@ function orderOf({ tag }: CallFilters): NewestFirst {
 }
 
 /**
- * Selects the calls that one index finds, newest first. The index is named because SQLite, without statistics, prefers the
- * index by time for a range of times.
+ * Selects the calls that one index finds, newest first. The index is named because SQLite, without statistics, prefers
+ * the index by time for a range of times.
  */
 export function selectSearched(db: Db, userId: string, filters: CallFilters, isMatch?: SQL) {
   const { index, isIndexed } = chooseIndex(userId, filters)

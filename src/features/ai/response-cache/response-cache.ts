@@ -11,7 +11,7 @@ export type ResponseCache<Answer> = {
 const MEBIBYTE = 1024 * 1024
 const MAX_TOTAL_BYTES = 64 * MEBIBYTE
 const MAX_ANSWER_BYTES = 2 * MEBIBYTE
-/** Memory of an entry beside its answer: key, times and the map's own. */
+/** Memory of an entry besides its answer: key, times and the map's own. */
 const ENTRY_BYTES = 512
 
 type Entry<Answer> = { answer: Answer; until: number; sizeBytes: number }

@@ -104,7 +104,9 @@ async function keepIn(deps: AnswerDeps, turn: Turn, data: JsonObject): Promise<J
   return { ...data, response: await keep(deps, turn, objectOf(data.response)) }
 }
 
-/** Stores a response. One that cannot be stored says so instead of failing, because the call has been paid. */
+/**
+ * Stores a response. The response says so when it cannot be stored, instead of failing, because the call has been paid.
+ */
 async function keep({ responses, log }: AnswerDeps, turn: Turn, response: JsonObject): Promise<JsonObject> {
   if (!turn.kept) return response
   const { ancestors, ...kept } = turn.kept

@@ -14,8 +14,8 @@ export type Conversation = { items: Item[]; responses: StoredResponseRow[] }
 
 /**
  * Reads the conversation that ends with response `id`, one response per turn of the event loop.
- * @throws AppError `invalid` when a response of the conversation is not the account's, was deleted or has expired, or when the
- * conversation is too long to be sent.
+ * @throws AppError `invalid` when a response of the conversation is not the account's, was deleted or has expired, or
+ * when the conversation is too long to be sent.
  */
 export async function readConversation(store: ResponseStore, userId: string, id: string): Promise<Conversation> {
   const responses: StoredResponseRow[] = []

@@ -3,7 +3,8 @@ import { users } from '../../accounts/users/tables.ts'
 
 /**
  * One row per stored response of the Responses API. `input` is a JSON array of the items that the caller added to the
- * conversation of `previousId`, and `response` the JSON of the response object. `usedAt` is the last use in a conversation.
+ * conversation of `previousId`, and `response` the JSON of the response object. `usedAt` is the last use in a
+ * conversation.
  */
 export const storedResponses = sqliteTable(
   'stored_responses',

@@ -26,7 +26,8 @@ export type Turn = {
 }
 
 /**
- * Continues a stored conversation with the caller's request. `instruction` is a further instruction for the model, or null.
+ * Continues a stored conversation with the caller's request. `instruction` is a further instruction for the model, or
+ * null.
  * @throws AppError `invalid` for a previous response that is not the account's, and for state that only providers keep.
  */
 export async function openTurn(

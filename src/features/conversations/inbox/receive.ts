@@ -35,8 +35,8 @@ export type IncomingMail = {
 }
 
 /**
- * Outcome of a mail: accepted for an agent, rejected, rejected with a pairing code, too many of one sender, or without
- * content.
+ * Outcome of a mail: accepted for an agent, rejected, rejected with a pairing code, over the limit of one sender, or
+ * without content.
  */
 export type MailOutcome = 'processed' | 'rejected' | 'pairing' | 'rate_limited' | 'fetch_error'
 

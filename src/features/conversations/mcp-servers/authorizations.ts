@@ -58,8 +58,9 @@ export function authorizationRequired({ appUrl }: { appUrl: string }, { name, ag
 }
 
 /**
- * Ends the access after the server or its authorization server refused it, and asks the owner once to sign in again.
- * `missingScope` names the scopes that the server wants. Does nothing when the tokens changed meanwhile.
+ * Ends the authorization after the server or its authorization server refused it, and asks the owner once to sign in
+ * again. `missingScope` names the scopes that the server requires. Does nothing when the tokens changed in the
+ * meantime.
  */
 export async function expireAuthorization(
   deps: AuthorizationDeps,

@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000
 export async function findNextRun(schedule: Schedule, after: Date): Promise<Date | null> {
   if (schedule.cronSchedule.startsWith('@')) return findSpecial(schedule.cronSchedule, after)
   const year = after.getUTCFullYear()
-  // In zones behind UTC the previous year may still go on.
+  // In zones behind UTC the previous year may not have ended.
   for (let searched = year - 1; searched <= year + MAX_YEARS; searched++) {
     const next = findInYear(schedule, after, searched)
     if (next) return next

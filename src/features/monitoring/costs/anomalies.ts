@@ -14,7 +14,7 @@ const FACTOR = 3
 export const MIN_MICRO_USD = 10_000
 const HOUR_MS = 3_600_000
 
-/** Reports agents that cost much more today than usual, and what agents cost without messages to them. */
+/** Reports agents that cost much more today than usual, and the cost of agents in hours without messages to them. */
 export async function getCostAnomalies(deps: { db: Db; clock: Clock }, userId: string): Promise<CostAnomalies> {
   const { db, clock } = deps
   const now = clock.now()

@@ -11,7 +11,7 @@ import { getCostAnomalies } from './anomalies.ts'
 import { reconcileCosts } from './reconcile-costs.ts'
 import { CostAnomalies, Reconciliation } from './schemas.ts'
 
-/** Unusual costs of the signed-in user's agents, and reported costs beside list prices. */
+/** Unusual costs of the signed-in user's agents, and reported costs next to list prices. */
 export function costsWeb(deps: {
   db: Db
   clock: Clock

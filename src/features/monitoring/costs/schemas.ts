@@ -29,8 +29,8 @@ export type CostAnomalies = z.infer<typeof CostAnomalies>
 
 const Compared = { calls: z.number(), reportedUsd: z.number(), listUsd: z.number(), gapUsd: z.number() }
 /**
- * `GET /api/usage/reconciliation`: what providers reported for calls, and what the same calls cost by list prices. `gapUsd` is
- * positive where the provider charged more.
+ * `GET /api/usage/reconciliation`: costs that providers reported for calls, and the cost of the same calls by list
+ * prices. `gapUsd` is positive when the provider charged more.
  */
 export const Reconciliation = z.object({
   total: z.object(Compared),

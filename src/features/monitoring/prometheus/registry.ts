@@ -25,7 +25,7 @@ export type ExpositionDeps = {
   measureFreeDisk: () => Promise<number>
   countUnderWay: () => Record<ApiName, UnderWay>
   countTurns: () => number
-  /** Returns what this node knows of its cluster; null on a single node. */
+  /** Returns the state of the cluster that this node knows; null on a single node. */
   measureCluster: () => ClusterFigures | null
 }
 

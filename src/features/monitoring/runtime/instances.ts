@@ -24,7 +24,10 @@ const UNKNOWN = 'unknown'
 /** Agents per batch; the event loop runs other work between batches. */
 const BATCH = 200
 
-/** Returns what new agents run on and when an agent was last deployed onto it; null before the first deployment. */
+/**
+ * Returns the version that new agents run, and when an agent was last deployed with it; null before the first
+ * deployment.
+ */
 export async function getRuntimeVersion({ db, runtimes, imageRules }: RuntimeDeps): Promise<RuntimeVersion> {
   const isProcess = (await runtimes.choose()) === 'process'
   const row = db

@@ -6,11 +6,10 @@ export type LedgerCurrency = (typeof LEDGER_CURRENCIES)[number]
 export const HOLDING_KINDS = ['credits', 'escrow'] as const
 
 /**
- * `credits` is a user's prepaid balance, `escrow` money held until a condition is met.
- * `wallets` is what left a user's wallets for `payees`; its balance is negative because deposits arrive on the chain,
- * outside the ledger.
- * The others are the operator's: `cards` and `chain` are sources and sinks of money, `sales` is income, `grants` is
- * credits given away.
+ * `credits` is a user's prepaid balance, `escrow` money held until a condition is met. `wallets` is what left a user's
+ * wallets for `payees`; its balance is negative because deposits arrive on the chain, outside the ledger. The others
+ * are the operator's: `cards` and `chain` are sources and sinks of money, `sales` is income, `grants` is credits given
+ * away.
  */
 export const ACCOUNT_KINDS = [...HOLDING_KINDS, 'wallets', 'payees', 'cards', 'chain', 'sales', 'grants'] as const
 export type AccountKind = (typeof ACCOUNT_KINDS)[number]

@@ -64,8 +64,8 @@ function toWorkedFor(id: string): string {
 
 /**
  * Returns the payment of an earlier attempt of the same request. `isAtWork` when that attempt was working, or had
- * finished without sending its response.
- * Null without one, and when it was refunded to credits: the request then pays again.
+ * finished without sending its response. Null without one, and when it was refunded to credits: the request then pays
+ * again.
  */
 export function findPaid(db: Db, { made }: Once): { row: GatewayPaymentRow; isAtWork: boolean } | null {
   if (made === null) return null

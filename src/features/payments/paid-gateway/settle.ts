@@ -22,7 +22,7 @@ import { type GatewayPaymentRow, gatewayPayments } from './tables.ts'
 
 /** A request waits this long for the chain; then the job or a retry continues. */
 const WAIT_MS = 60_000
-/** After this time, a payment without a stored transaction was abandoned. */
+/** A payment without a stored transaction counts as abandoned after this time. */
 const CHECK_AFTER_MS = 120_000
 const EVERY_MS = 15_000
 const MAX_PAUSE_MS = 300_000

@@ -9,11 +9,10 @@ const STATES = ['settling', 'settled', 'working', 'served', 'refunded'] as const
 /**
  * One row per payment for gateway work. On-chain payments use payer and nonce as `id`, so a signature pays once.
  * `settling`: the transaction may be on its way; `settled`: it is on the chain and unused; `working`: one request uses
- * it.
- * Amounts are millionths of `currency`. `reference` is the transaction hash; while `settling`, the hash of
- * `rawTransaction`, which is stored before sending and cannot have been mined before `sinceBlock`.
- * `authorization` is the payer's signature, `checkAt` the time of the next check. `requestHash` binds the signature,
- * which is public on the chain, to its first request.
+ * it. Amounts are millionths of `currency`. `reference` is the transaction hash; while `settling`, the hash of
+ * `rawTransaction`, which is stored before sending and cannot have been mined before `sinceBlock`. `authorization` is
+ * the payer's signature, `checkAt` the time of the next check. `requestHash` binds the signature, which is public on
+ * the chain, to its first request.
  */
 export const gatewayPayments = sqliteTable(
   'gateway_payments',

@@ -47,13 +47,11 @@ export const managedWallets = sqliteTable(
 export type WalletRow = typeof managedWallets.$inferSelect
 
 /**
- * One row per payment, written before anything is sent. `reference` is the caller's unique name for it.
- * `transfer` is a transaction of the platform, `authorization` a signature that a seller redeems (EIP-3009), `upstream`
- * an order to an external gateway.
- * `rawTransaction` is kept until the payment is final, so a crash resends the same one. `undoneAt` is when a
- * reorganization reverted its block.
- * With `keepsTrying` it waits for an unreachable chain; others fail then, because their caller got an error. `finalAt`
- * is when the outcome was certain; until then `checkAt` is the next check.
+ * One row per payment, written before anything is sent. `reference` is the caller's unique name for it. `transfer` is a
+ * transaction of the platform, `authorization` a signature that a seller redeems (EIP-3009), `upstream` an order to an
+ * external gateway. `rawTransaction` is kept until the payment is final, so a crash resends the same one. `undoneAt` is
+ * when a reorganization reverted its block. With `keepsTrying` it waits for an unreachable chain; others fail then,
+ * because their caller got an error. `finalAt` is when the outcome was certain; until then `checkAt` is the next check.
  */
 export const walletPayments = sqliteTable(
   'wallet_payments',

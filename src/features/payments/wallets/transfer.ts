@@ -34,9 +34,9 @@ const FINALITY_PAUSE_MS = 30_000
 
 /**
  * Advances a transfer by one step: signs, sends or checks it. Safe to call concurrently and repeatedly. The signed
- * transaction is stored before it leaves, so a crash resends the same one and the chain accepts it once.
- * `takesOver` means that the caller is gone: an unsent payment then fails unless it `keepsTrying`, because the caller
- * may have ordered it again.
+ * transaction is stored before it is sent, so a crash resends the same one and the chain accepts it once. `takesOver`
+ * means that the caller has disconnected: an unsent payment then fails unless it `keepsTrying`, because the caller may
+ * have ordered it again.
  * @throws AppError `unavailable` in a standby copy, and when the chain cannot be reached before anything was sent,
  * which fails the payment.
  */

@@ -75,8 +75,8 @@ function claimOrRefuse(tx: Tx, deps: UpstreamPaymentDeps, id: string): PaymentRo
 }
 
 /**
- * Settles a payment whose caller is gone: an unsent one fails unless its owner approved it since; the gateway is asked
- * about any other.
+ * Settles a payment whose caller has disconnected: an unsent one fails unless its owner approved it since; the gateway
+ * is queried about any other.
  */
 export async function settleUpstream(deps: UpstreamPaymentDeps, payment: PaymentRow): Promise<PaymentRow> {
   if (payment.status === 'created' && payment.keepsTrying) return payUpstream(deps, payment.id)

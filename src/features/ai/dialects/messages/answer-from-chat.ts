@@ -30,7 +30,7 @@ export function toMessageHead({ model, newId }: AnswerContext) {
   return { id: newId('msg'), type: 'message', role: 'assistant', model }
 }
 
-/** Returns whether the caller asked for the thinking of the model. */
+/** Returns whether the caller requested the thinking of the model. */
 export function wantsThinking({ thinking }: JsonObject): boolean {
   return isJsonObject(thinking) && thinking.type !== 'disabled' && thinking.display !== 'omitted'
 }
@@ -97,7 +97,7 @@ export function toStopReason(
   return { stop_reason: known === 'end_turn' || known === 'tool_use' ? ended : known, stop_sequence: null }
 }
 
-/** Translates usage; Anthropic counts cached tokens apart from the other input. */
+/** Translates usage; Anthropic counts cached tokens separately from other input. */
 export function toMessageUsage(value: unknown) {
   const usage = isJsonObject(value) ? value : {}
   const details = isJsonObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {}

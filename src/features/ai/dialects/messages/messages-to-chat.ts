@@ -48,8 +48,8 @@ function listCallIds(content: unknown): Set<string> {
 }
 
 /**
- * Text and tool calls of an answer. Thinking is left out: only the vendor that signed it can read it, and the other dialect
- * has no place for it.
+ * Text and tool calls of an answer. Thinking is left out: only the vendor that signed it can read it, and the other
+ * dialect has no place for it.
  */
 function toAssistantMessage(content: unknown, path: string): JsonObject[] {
   if (typeof content === 'string') return [{ role: 'assistant', content }]

@@ -3,7 +3,7 @@ import { toChatMessages } from './messages-to-chat.ts'
 import { invalidField, readList, readObject, requireKnownFields } from './read-fields.ts'
 import { toChatTools } from './tools-to-chat.ts'
 
-/** Fields that mean the same in Chat Completions, and those of our own. */
+/** Fields with the same meaning in Chat Completions, and our own. */
 const SAME_FIELDS = [
   ...['model', 'max_tokens', 'stream', 'temperature', 'top_p'],
   ...['fallbacks', 'models', 'route', 'taskType'],
@@ -12,7 +12,7 @@ const TRANSLATED_FIELDS = [
   ...['system', 'messages', 'tools', 'tool_choice', 'stop_sequences', 'output_config', 'output_format'],
 ]
 /**
- * Fields that only change price, speed or bookkeeping. `thinking` as well: other models decide themselves how much they think
+ * Fields that only change price, speed or bookkeeping. `thinking` is one, because other models set their own thinking
  * and take no budget.
  */
 const HINT_FIELDS = [
@@ -20,7 +20,7 @@ const HINT_FIELDS = [
   ...['diagnostics', 'speed', 'user_profile_id', 'workspace_id'],
 ]
 const KNOWN_FIELDS = [...SAME_FIELDS, ...TRANSLATED_FIELDS, ...HINT_FIELDS]
-/** `effort` is a hint as well. */
+/** `effort` is a hint too. */
 const OUTPUT_FIELDS = ['effort', 'format']
 const MAX_STOP_SEQUENCES = 4
 

@@ -10,7 +10,7 @@ export type Continuity = {
   model: unknown
   /** Fields of the assistant message. */
   message?: JsonObject
-  /** Extra content by the id of the tool call. */
+  /** Extra content of a tool call, by its id. */
   calls?: JsonObject
 }
 

@@ -24,7 +24,8 @@ type ItemReader = (conversation: Conversation, item: JsonObject, param: string) 
 
 /**
  * Translates `input` to chat messages. Adjacent items of the assistant become one message; results follow their calls.
- * @throws AppError `invalid` for a result without its call, a call without its result, and an item that cannot be expressed.
+ * @throws AppError `invalid` for a result without its call, a call without its result, and an item that cannot be
+ * expressed.
  */
 export function toChatMessages(input: unknown, model: unknown): JsonObject[] {
   if (typeof input === 'string') return [{ role: 'user', content: input }]
@@ -87,7 +88,7 @@ function addMessage(conversation: Conversation, item: JsonObject, param: string)
   add(conversation, role === 'assistant' ? toAssistant(content) : { role, content })
 }
 
-/** A message that only refuses has its text in a field of its own. */
+/** A refusal without other content has its text in a separate field. */
 function toAssistant(content: ChatContent): ChatMessage {
   const [part, ...others] = typeof content === 'string' ? [] : content
   if (part?.type === 'refusal' && others.length === 0)

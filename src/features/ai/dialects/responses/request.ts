@@ -110,7 +110,10 @@ function toVerbosity(text: unknown): unknown {
   return verbosity === 'medium' ? undefined : (verbosity ?? undefined)
 }
 
-/** The summary changes only what is shown. Of earlier reasoning a provider gets all that it wants back, whatever the context. */
+/**
+ * `summary` only changes what is shown, and `context` nothing: a provider always gets all earlier reasoning that it
+ * accepts.
+ */
 function toEffort(reasoning: unknown): unknown {
   if (!isSet(reasoning)) return undefined
   const { effort, mode } = objectAt(reasoning, 'reasoning')
@@ -121,7 +124,7 @@ function toEffort(reasoning: unknown): unknown {
 }
 
 const LOGPROBS = 'message.output_text.logprobs'
-/** Facts of built-in tools, of which there are none, or that the caller sent itself. */
+/** Fields of built-in tools, which are never called, and fields that the caller sent itself. */
 const INCLUDABLE = new Set([
   LOGPROBS,
   'code_interpreter_call.outputs',
