@@ -151,7 +151,7 @@ function toRecentPast(entries: Entry[]): RecentPast {
   const summary = findSummary(entries)
   const messageCount = turnsOf(entries).at(-1)?.messageCount ?? 0
   const behind = messageCount - (summary?.coveredCount ?? 0)
-  // A damaged line reduces the number of messages; then all messages after the summary are returned.
+  // Damaged lines were skipped, so there may be fewer messages than `behind`.
   const messages = behind > 0 ? messagesOf(entries).slice(-behind) : []
   return { summary, messages, messageCount }
 }

@@ -116,7 +116,7 @@ async function lookAfter(
   })
 }
 
-/** Moves in the background, because bringing files takes minutes during which other agents are looked after. */
+/** Moves in the background, because copying files takes minutes, during which other agents must be watched. */
 type Moves = { start(agentId: string, move: () => Promise<void>): void }
 
 /** Pause after a failed move. */

@@ -182,7 +182,7 @@ const Restored = z.object({
   missing: z.array(z.string()),
 })
 
-/** Reads the JSON that the command wrote; null when it wrote none, and its words say why. */
+/** Reads the JSON that the command wrote; null when it printed an error message instead. */
 function readOutcome(kind: BackupRunRow['kind'], stdout: string): Outcome | null {
   const json: unknown = stdout.trim() === '' ? null : JSON.parse(stdout)
   return READERS[kind](json)

@@ -100,7 +100,7 @@ export const watchdogHours = sqliteTable(
   (table) => [primaryKey({ columns: [table.agentId, table.hour] }), index('watchdog_hours_by_time').on(table.hour)],
 )
 
-/** Times when most agents failed together. No agent is repaired during one without an end. */
+/** Periods when most agents failed together. No agent is repaired while one has no end. */
 export const hostFaults = sqliteTable('host_faults', {
   id: text().primaryKey(),
   failing: integer().notNull(),

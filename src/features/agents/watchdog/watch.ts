@@ -136,7 +136,7 @@ class WatchdogLoop {
     if (agent.status === 'provisioning' || agent.status === 'pending') return null
     if (agent.status === 'sleeping') return watchdog?.state === 'sleeping' ? null : { type: 'slept', at }
     if (agent.status !== 'running') {
-      // An agent that the watchdog itself gave up was not stopped.
+      // The watchdog sets `error` itself when it gives up: this is no stop.
       const isKnown =
         !watchdog || watchdog.state === 'stopped' || (watchdog.state === 'crash_loop' && agent.status === 'error')
       if (isKnown) return null

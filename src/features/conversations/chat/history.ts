@@ -9,9 +9,7 @@ import type { ChatMessage, MessageList, MessageQuery } from './schemas.ts'
 import { type MessageRow, messageDays, messages } from './tables.ts'
 import { summarizeTurns } from './turns/figures.ts'
 
-/**
- * Returns a page of a user's messages, oldest first, before the message `before`; of all agents unless one is given.
- */
+/** Returns a page of a user's messages with one agent, or all agents, before the message `before`; oldest first. */
 export function listMessages(db: Db, user: SignedInUser, query: MessageQuery): MessageList {
   // Otherwise the query would scan the history of another user's agent in vain.
   if (query.agentId && !findAgent(db, { kind: 'user', user }, query.agentId)) return NOTHING
