@@ -5,6 +5,8 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { readConfig } from '../src/core/config.ts'
+import { SCOPES } from '../src/core/scopes.ts'
+import { CreatedKey } from '../src/features/accounts/keys/schemas.ts'
 import { endpoint } from '../src/http/endpoint.ts'
 import type { ApiName, BaseEnv } from '../src/http/env.ts'
 import { type ApiDocument, examplesOf } from '../src/server/api-document/document.ts'
@@ -13,6 +15,7 @@ import { createEmptyApp } from '../src/server/empty-app.ts'
 import { requireDocumented } from './harness/documents/documented.ts'
 import { TEST_ENDPOINT } from './harness/documents/test-endpoint.ts'
 import { testPlatform } from './harness/platform.ts'
+import { bearer, json, read } from './harness/requests.ts'
 
 const API_NAMES = ['web', 'backend', 'summarizer'] as const
 const ROUTES = readFileSync(join(import.meta.dir, 'endpoints.txt'), 'utf8')
@@ -65,6 +68,35 @@ test.each(API_NAMES)(
       Object.keys(methods).map((method) => `${method} ${path}`),
     )
     expect(listed.filter((name) => !known.has(name))).toEqual([])
+  },
+)
+
+test.each(['web', 'backend'] as const)(
+  'GET /openapi.json: 200 with the scope that every route of the %s port requires of a restricted key',
+  async (api) => {
+    const platform = testPlatform()
+    const { cookie } = await platform.signIn('ada@example.com', 'network')
+    const create = async (scopes: readonly string[]) =>
+      (await read(CreatedKey, platform.web.request('/api/keys', json('POST', { name: 'k', scopes }, cookie)))).key
+    const all = await create(SCOPES)
+    const withoutScope = new Map<string, string>()
+    for (const scope of SCOPES) withoutScope.set(scope, await create(SCOPES.filter((other) => other !== scope)))
+    const { paths } = await readDocument(api)
+    const wrong: string[] = []
+    for (const [path, methods] of Object.entries(paths)) {
+      for (const [method, operation] of Object.entries(methods)) {
+        const required = operation['x-required-scope']
+        const acceptsKeys = operation.security.some((scheme) => 'apiKey' in scheme)
+        if (acceptsKeys === (required === undefined)) wrong.push(`${method} ${path}: ${required}`)
+        if (required === undefined || required === 'any') continue
+        const headers = bearer(withoutScope.get(required) ?? all)
+        const url = path.replaceAll(/\{\w+\}/g, 'x')
+        const response = await platform[api].request(url, { method: method.toUpperCase(), headers })
+        const isRefused = response.status === 403 && (await response.text()).includes('SCOPE_REQUIRED')
+        if (!isRefused) wrong.push(`${method} ${path}: ${response.status}`)
+      }
+    }
+    expect(wrong).toEqual([])
   },
 )
 

@@ -1,6 +1,6 @@
 import { API_TAGS } from '../../src/http/api-tags.ts'
 import { statusOf } from '../../src/http/errors.ts'
-import { securityOf } from '../../src/server/api-document/document.ts'
+import { requiredScopeOf, securityOf } from '../../src/server/api-document/document.ts'
 import type { DeclaredRoute } from '../../src/server/api-document/routes.ts'
 
 const INTRODUCTION = `# HTTP API
@@ -30,7 +30,7 @@ An agent has its own address, \`<id>.<AGENTS_DOMAIN>\` on the web port, protecte
 | agent token | \`Authorization: Bearer …\`, the platform token of an agent | \`/v1\` |
 | internal key | \`Authorization: Bearer <INTERNAL_API_KEY>\`; with \`x-user-id\` it acts for that user | backend |
 
-The column *Scope* is the scope that a restricted API key needs. An unrestricted key can call every route that accepts keys.
+The column *Scope* is the scope that a restricted API key needs: \`any\` accepts every key, *unrestricted* only a key without scopes. OpenAPI has it as \`x-required-scope\`.
 
 Browsers on another origin need a token from \`GET /api/auth/csrf\` in the header \`x-csrf-token\` for requests that change data.
 
@@ -117,7 +117,10 @@ function writeSection(tag: string, description: string, routes: readonly Declare
 function writeRow(routes: readonly DeclaredRoute[]): string {
   const schemes = routes.map((route) => [...new Set(securityOf(route).flatMap((scheme) => Object.keys(scheme)))])
   const authentication = schemes.flatMap((names) => (names.length === 0 ? ['none'] : names.map(toWords)))
-  const scopes = routes.flatMap((route, index) => (schemes[index]?.includes('apiKey') ? [scopeOf(route)] : []))
+  const scopes = routes.flatMap((route) => {
+    const scope = requiredScopeOf(route)
+    return scope === null ? [] : [scope === 'unrestricted' ? scope : `\`${scope}\``]
+  })
   const statuses = routes
     .flatMap(({ endpoint }) => (endpoint?.errors ?? []).map(statusOf))
     .sort((one, other) => one - other)
@@ -136,11 +139,4 @@ function listOnce(values: readonly (string | number)[]): string {
 
 function toWords(scheme: string): string {
   return SCHEMES[scheme] ?? scheme
-}
-
-/** Model routes need the scope `models`. Elsewhere GET needs `read`, and other methods an unrestricted key. */
-function scopeOf({ method, endpoint, guards }: DeclaredRoute): string {
-  const isModelRoute = guards.some((guard) => guard.endsWith('bearer'))
-  const scope = endpoint?.scope ?? (isModelRoute ? 'models' : method === 'GET' ? 'read' : null)
-  return scope === null ? 'unrestricted' : `\`${scope}\``
 }

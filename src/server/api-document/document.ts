@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import type { ErrorKind } from '../../core/errors.ts'
+import type { Scope } from '../../core/scopes.ts'
 import { VERSION } from '../../core/version.ts'
 import { API_TAGS } from '../../http/api-tags.ts'
 import { partsOfBody, type ResponseBody, type ValidatedPart } from '../../http/endpoint.ts'
@@ -88,7 +89,8 @@ type ToSchema = (schema: z.ZodType, io: 'input' | 'output') => Schema
 function toOperation(route: DeclaredRoute, path: string, toSchema: ToSchema): Operation {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '')
   if (!route.endpoint) throw new Error(`${route.method} ${route.path} (${route.api}) has no endpoint declaration`)
-  const { summary, tag, bodyType, scope } = route.endpoint
+  const { summary, tag, bodyType } = route.endpoint
+  const scope = requiredScopeOf(route)
   const parameters = [...toPathParameters(path), ...route.parts.flatMap((part) => toQueryParameters(part, toSchema))]
   const body = route.parts.find(({ target }) => target === 'json')
   return {
@@ -204,11 +206,12 @@ function toWords(kind: ErrorKind): string {
   return kind.replaceAll('_', ' ')
 }
 
-/** The security schemes a guard accepts, and the errors it throws. */
-type Admission = { schemes: readonly string[]; errors: readonly ErrorKind[] }
+/** The security schemes a guard accepts, the errors it throws, and the scope it requires of keys on all its routes. */
+type Admission = { schemes: readonly string[]; errors: readonly ErrorKind[]; scope?: Scope }
 
 const BEARERS: Admission = {
   schemes: ['apiKey', 'agentToken', 'internalKey'],
+  scope: 'models',
   errors: ['unauthenticated', 'forbidden', 'payment_required'],
 }
 
@@ -236,6 +239,16 @@ const BODY_ERRORS: readonly ErrorKind[] = ['invalid', 'too_large', 'too_slow', '
 /** Returns the alternative security schemes; empty for a public route. @throws Error for an unknown guard. */
 export function securityOf(route: DeclaredRoute): Record<string, string[]>[] {
   return admissionsOf(route).flatMap(({ schemes }) => schemes.map((scheme) => ({ [scheme]: [] })))
+}
+
+/**
+ * Returns the scope that a restricted API key needs. `any`: every key is accepted; `unrestricted`: only keys without
+ * scopes are; null: the route accepts no API key.
+ */
+export function requiredScopeOf(route: DeclaredRoute): Scope | 'any' | 'unrestricted' | null {
+  const admission = admissionsOf(route).find(({ schemes }) => schemes.includes('apiKey'))
+  if (!admission) return null
+  return admission.scope ?? route.endpoint?.scope ?? (route.method === 'GET' ? 'read' : 'unrestricted')
 }
 
 /** Returns every error kind of the route, its guards and its middleware. */
