@@ -34,6 +34,7 @@ import { heartbeatJob } from '../features/conversations/heartbeat/heartbeat.ts'
 import { answerMailJob, codeMailJob, welcomeMailJob } from '../features/conversations/inbox/answer.ts'
 import { deliverMailJob } from '../features/conversations/inbox/jobs.ts'
 import { mcpAttemptsJob } from '../features/conversations/mcp-servers/authorize.ts'
+import { revokeTokensJob } from '../features/conversations/mcp-servers/revoke.ts'
 import { scheduledRunJob, scheduledTasksJob } from '../features/conversations/scheduled-tasks/jobs.ts'
 import { askJob, summarizeJob } from '../features/conversations/swarms/ask.ts'
 import {
@@ -87,6 +88,7 @@ export function jobKinds({ accounts, agents, payments, conversations, webTools, 
     askJob(conversations),
     summarizeJob(conversations),
     agentTestJob(conversations),
+    revokeTokensJob(conversations),
     deliverMessageJob(payments),
     startSplitJob(payments),
     backupTaskJob(admin),

@@ -17,6 +17,7 @@ import type { OpenProvider } from '../features/ai/own-keys/own-keys.ts'
 import { copyKeyUsage } from '../features/ai/usage/key-usage.ts'
 import type { Base } from '../features/base.ts'
 import { createAskForMore } from '../features/conversations/approvals/raise-limit.ts'
+import { enqueueRevocations } from '../features/conversations/mcp-servers/revoke.ts'
 import { createMemoryInstruction } from '../features/conversations/memory/read.ts'
 import { clearMemory } from '../features/conversations/memory/save.ts'
 import type { ExpositionDeps, UnderWay } from '../features/monitoring/prometheus/registry.ts'
@@ -80,6 +81,7 @@ export function createCallbacks(base: Base, parts: PlatformParts) {
     ...parts.bound,
     gateway: parts.traceGateway?.(gatewayOf(parts)) ?? gatewayOf(parts),
     clearMemory,
+    revokeAccess: (tx: Tx, agentId: string) => enqueueRevocations(base.enqueue, tx, agentId),
     bookClonePayment: createClonePaymentPosting(base),
     openAgentWallet: async (userId: string, agentId: string) => {
       const { wallet } = await createWallet(base, { userId, agentId })

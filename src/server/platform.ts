@@ -235,6 +235,7 @@ const AGENTS_FOR_MONITORING = [
   'killSwitch',
   'liveStreams',
   'logViewers',
+  'revokeAccess',
   'runtimes',
   'objects',
   'storage',

@@ -394,6 +394,11 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   },
   'GET /v1/mcp/tools backend': reached,
   'GET /v1/mcp/commands backend': reached,
+  'PUT /v1/mcp/commands/:name/pins backend': {
+    path: () => '/v1/mcp/commands/none/pins',
+    status: 404,
+    body: () => ({ toolPins: { x: '0'.repeat(64) } }),
+  },
   'POST /v1/mcp/call backend': {
     status: 404,
     body: () => ({ server: 'none', tool: 'x', arguments: '{}' }),

@@ -10,7 +10,7 @@ const Names = z.array(z.string().max(200)).max(500)
 const Endpoint = z.url().max(2048)
 
 /** The metadata of an authorization server that is used and stored (RFC 8414). */
-const McpIssuer = z.object({
+export const McpIssuer = z.object({
   issuer: z.string().max(2048),
   authorization_endpoint: Endpoint,
   token_endpoint: Endpoint,

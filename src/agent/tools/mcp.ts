@@ -1,7 +1,8 @@
 import { jsonSchema } from 'ai'
 import { z } from 'zod'
 import { toAskedTool } from '../../core/agents/asked-tool.ts'
-import { isTrustedTool, type McpCommand, McpResult, McpTool } from '../../core/agents/mcp.ts'
+import { isTrustedTool, type McpCommand, McpResult, McpTool, ToolPins } from '../../core/agents/mcp.ts'
+import { findNewPins, isChangedTool, toPins } from '../../core/agents/tool-pins.ts'
 import type { NotifyOwners } from '../channels/owner-notices.ts'
 import type { McpServers } from '../commands/mcp-servers.ts'
 import type { PlatformCall } from '../platform.ts'
@@ -14,6 +15,7 @@ const Listed = McpTool.extend({ server: z.string(), needsApproval: z.boolean() }
 type Listed = z.infer<typeof Listed>
 const Failed = z.object({ server: z.string(), connectUrl: z.string().nullable().default(null) })
 const Tools = z.object({ tools: z.array(Listed), failed: z.array(Failed).default([]) })
+const Pinned = z.object({ toolPins: ToolPins })
 const Input = z.record(z.string(), z.unknown())
 
 /**
@@ -32,7 +34,8 @@ export async function loadMcpTools(
   for (const { server, connectUrl } of failed) {
     if (connectUrl !== null) notifyOwners(server, `The MCP server ${server} needs a new sign-in: ${connectUrl}`)
   }
-  const own = started.flatMap(({ server, tools }) =>
+  const pinned = await Promise.all(started.map((listed) => pinTools(call, listed, signal)))
+  const own = pinned.flatMap(({ server, tools }) =>
     tools.map((tool): [string, AgentTool] => [
       toName({ server: server.name, name: tool.name }),
       toOwnTool(server, tool, (use, signal) => mcpServers?.callTool(server, use, signal)),
@@ -40,6 +43,17 @@ export async function loadMcpTools(
   )
   const others = tools.map((listed): [string, AgentTool] => [toName(listed), toAgentTool(call, listed)])
   return Object.fromEntries([...own, ...others])
+}
+
+type Started = { server: McpCommand; tools: McpTool[] }
+
+/** Lets the platform remember new tools, so that a description that changes later needs the owner's approval. */
+async function pinTools(call: PlatformCall, { server, tools }: Started, signal: AbortSignal): Promise<Started> {
+  const added = findNewPins(server.toolPins, toPins(tools))
+  if (added === null) return { server, tools }
+  const path = `/v1/mcp/commands/${server.name}/pins`
+  const { toolPins } = await call(Pinned, { path, method: 'PUT', body: { toolPins: added }, signal })
+  return { server: { ...server, toolPins }, tools }
 }
 
 /** Model APIs limit tool names to these characters; of equal names the later one counts. */
@@ -53,7 +67,7 @@ function describe({ server, description, needsApproval }: Pick<Listed, 'server' 
 
 /** Creates a tool of a server that this agent starts; the agent uses up the approval. */
 function toOwnTool(
-  { name: server, trustedTools }: McpCommand,
+  { name: server, trustedTools, toolPins }: McpCommand,
   listed: McpTool,
   callTool: (
     use: { tool: string; input: Record<string, unknown> },
@@ -61,7 +75,7 @@ function toOwnTool(
   ) => Promise<McpResult> | undefined,
 ): AgentTool {
   const { name, description, inputSchema } = listed
-  const needsApproval = !isTrustedTool(trustedTools, listed)
+  const needsApproval = !isTrustedTool(trustedTools, listed) || isChangedTool(toolPins, listed)
   return {
     description: describe({ server, description, needsApproval }),
     inputSchema: jsonSchema(inputSchema),

@@ -22,10 +22,13 @@ export function isChangedTool(pins: ToolPins, tool: McpTool): boolean {
   return pin === undefined ? Object.keys(pins).length >= MAX_PINS : pin !== fingerprintOf(tool)
 }
 
+export function toPins(tools: readonly McpTool[]): ToolPins {
+  return Object.fromEntries(tools.map((tool) => [tool.name, fingerprintOf(tool)]))
+}
+
 /** Returns the pins of tools that were never listed before; null when there are none. */
-export function findNewPins(pins: ToolPins, tools: readonly McpTool[]): ToolPins | null {
-  const unknown = tools.filter(({ name }) => !Object.hasOwn(pins, name))
+export function findNewPins(pins: ToolPins, listed: ToolPins): ToolPins | null {
+  const unknown = Object.entries(listed).filter(([name]) => !Object.hasOwn(pins, name))
   const added = unknown.slice(0, Math.max(0, MAX_PINS - Object.keys(pins).length))
-  if (added.length === 0) return null
-  return Object.fromEntries(added.map((tool) => [tool.name, fingerprintOf(tool)]))
+  return added.length === 0 ? null : Object.fromEntries(added)
 }

@@ -78,6 +78,8 @@ type FromServer = {
   /** Replaces DNS and routing of what agents request, in tests. */
   agentNetwork?: Network | undefined
   clearMemory: (tx: Tx, agentId: string) => void
+  /** Queues the end of what other services granted to a deleted agent. */
+  revokeAccess: (tx: Tx, agentId: string) => void
   /** Records clone payments in the ledger. */
   bookClonePayment: BookClonePayment
   /** Returns the address of an agent's wallet, which it creates at the first call. */
@@ -103,6 +105,7 @@ export function openAgents(
     proxyForAgents,
     agentNetwork,
     clearMemory,
+    revokeAccess,
     bookClonePayment,
     openAgentWallet,
   }: FromServer,
@@ -125,6 +128,7 @@ export function openAgents(
     ...openEgress(base, agents.egress, agentNetwork),
     backendPort: settings.ports.backend,
     clearMemory,
+    revokeAccess,
     bookClonePayment,
     openAgentWallet,
     gateway: createWakingGateway(gateway, { ...base, activity, wake }),

@@ -12,7 +12,8 @@ const inputSchema = z.object({ text: z.string() })
 const said = (text: string) => ({ content: [{ type: 'text' as const, text }] })
 let calls = 0
 
-server.registerTool('echo', { description: 'Says it again', inputSchema }, async ({ text }) => said(text))
+const description = process.env.ECHO_DESCRIPTION ?? 'Says it again'
+server.registerTool('echo', { description, inputSchema }, async ({ text }) => said(text))
 server.registerTool('count', { description: 'Counts', inputSchema }, async () => said(String(++calls)))
 server.registerTool('secret', { description: 'Tells', inputSchema }, async ({ text }) =>
   said(process.env[text] ?? 'none'),

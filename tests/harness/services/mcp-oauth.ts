@@ -21,6 +21,7 @@ export async function startProtectedMcp(redirectUri: string, options: { tokenSec
   let serverFault: MetadataFault = (metadata) => metadata
   let issuerFault: MetadataFault = (metadata) => metadata
   let description = 'Tells the weather'
+  let failingRevocations = 0
   const calls: unknown[] = []
   const resource = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: (request) => answer(request) })
   const url = `http://127.0.0.1:${resource.port}/mcp`
@@ -60,6 +61,10 @@ export async function startProtectedMcp(redirectUri: string, options: { tokenSec
     requests.push(`${request.method} ${path}`)
     if (path.startsWith('/interaction/')) {
       return void interact(provider, { sub: 'ada' }, request, response, { resource: url, scope: `${READ} ${WRITE}` })
+    }
+    if (path === '/token/revocation' && failingRevocations > 0) {
+      failingRevocations -= 1
+      return void response.writeHead(503).end()
     }
     return void serve(request, response)
   })
@@ -108,6 +113,9 @@ export async function startProtectedMcp(redirectUri: string, options: { tokenSec
     },
     issuerMetadata(fault: MetadataFault) {
       issuerFault = fault
+    },
+    failRevocations(count: number) {
+      failingRevocations = count
     },
     describeToolAs(text: string) {
       description = text

@@ -14,6 +14,7 @@ import { enqueueRemoval } from '../../agents/deployments/delete.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { enqueueEmptyTrash } from '../../agents/snapshots/trash.ts'
 import type { Base } from '../../base.ts'
+import { enqueueRevocations } from '../../conversations/mcp-servers/revoke.ts'
 import { enqueueEndOfSubscriptions } from '../../payments/cards/end.ts'
 import { cardSubscriptions } from '../../payments/cards/tables.ts'
 import { abandonStreams } from '../../web-tools/radio/streams.ts'
@@ -50,6 +51,8 @@ export async function deleteAccount(
 function closeAccount(tx: Tx, { clock, enqueue }: Base, userId: string): void {
   tx.update(users).set({ disabledAt: clock.now() }).where(eq(users.id, userId)).run()
   endSessions(tx, userId)
+  const owned = tx.select({ id: agents.id }).from(agents).where(eq(agents.ownerId, userId)).all()
+  for (const { id } of owned) enqueueRevocations(enqueue, tx, id)
   enqueue(tx, FORGET_JOB, { userId }, { key: forgetKey(userId), delayMs: TAKE_OVER_MS })
 }
 

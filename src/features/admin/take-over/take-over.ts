@@ -18,6 +18,7 @@ import type { Base } from '../../base.ts'
 import { forgetCredentials } from '../../conversations/agent-messages/agent-api.ts'
 import { denyAllApprovals } from '../../conversations/approvals/decide.ts'
 import { switchOffHeartbeat } from '../../conversations/heartbeat/heartbeat.ts'
+import { enqueueRevocations } from '../../conversations/mcp-servers/revoke.ts'
 import { forgetServers } from '../../conversations/mcp-servers/servers.ts'
 import { switchOffTasks } from '../../conversations/scheduled-tasks/tasks.ts'
 import { cancelAllRuns } from '../../conversations/swarms/start-run.ts'
@@ -73,6 +74,7 @@ export function takeOver(tx: Tx, deps: Base, userId: string): void {
 
 function takeOverAgent(tx: Tx, deps: Base, agent: AgentRow): void {
   forgetGitCredentials(tx, agent.id)
+  enqueueRevocations(deps.enqueue, tx, agent.id)
   forgetServers(tx, agent.id)
   endChannels(tx, agent.id)
   forgetWebhookChannel(tx, agent.id)

@@ -20,6 +20,13 @@ import { discardSnapshots, type TrashDeps } from '../snapshots/trash.ts'
 export const Removal = z.object({ agentId: z.string(), runtime: z.enum(RUNTIMES).nullish() })
 export type Removal = z.infer<typeof Removal>
 
+export type DeletionDeps = TrashDeps & {
+  runtimes: Runtimes
+  agentLocks: AgentLocks
+  /** Queues the end of what other services granted to a deleted agent. */
+  revokeAccess: (tx: Tx, agentId: string) => void
+}
+
 /** Delay after which the job finishes a deletion that its request did not. */
 const TAKE_OVER_MS = 60_000
 
@@ -30,17 +37,14 @@ const TAKE_OVER_MS = 60_000
  * finishes the deletion later. Foreign and missing ids are ignored.
  * @throws AppError with the reason why the agent still exists.
  */
-export async function deleteAgent(
-  deps: TrashDeps & { runtimes: Runtimes; agentLocks: AgentLocks },
-  principal: Principal,
-  id: string,
-): Promise<void> {
+export async function deleteAgent(deps: DeletionDeps, principal: Principal, id: string): Promise<void> {
   const agent = findAgent(deps.db, principal, id)
   if (!agent) return
   await requireAnswer(deps, agent)
   await write(deps.db, (tx) => {
     const stopped = { status: 'stopped', lastError: null, updatedAt: deps.clock.now() } as const
     tx.update(agents).set(stopped).where(eq(agents.id, id)).run()
+    deps.revokeAccess(tx, id)
     enqueueRemoval(deps, tx, agent, TAKE_OVER_MS)
   })
   try {

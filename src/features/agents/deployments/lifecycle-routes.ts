@@ -1,18 +1,15 @@
 import { Hono, type MiddlewareHandler } from 'hono'
-import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validateAnyBody } from '../../../http/validate.ts'
-import type { AgentLocks } from '../operations/operations.ts'
 import { getAgent, openTokens } from '../registry/agents.ts'
 import { toBackendStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { SnapshotList } from '../snapshots/schemas.ts'
 import { listSnapshots } from '../snapshots/snapshots.ts'
-import type { TrashDeps } from '../snapshots/trash.ts'
-import { deleteAgent } from './delete.ts'
+import { type DeletionDeps, deleteAgent } from './delete.ts'
 import {
   type LifecycleDeps,
   listDeployments,
@@ -47,7 +44,7 @@ type LifecycleApi = {
   toStatus(status: AgentRow['status']): string
 }
 
-type LifecycleRouteDeps = LifecycleDeps & TrashDeps & { runtimes: Runtimes; agentLocks: AgentLocks }
+type LifecycleRouteDeps = LifecycleDeps & DeletionDeps
 
 const startAnswers: Responses = { responses: { 200: ChangedStatus }, errors: ['not_found', 'conflict', 'internal'] }
 const stopAnswers: Responses = { responses: { 200: ChangedStatus }, errors: ['not_found', 'conflict', 'internal'] }

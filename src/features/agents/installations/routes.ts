@@ -1,6 +1,5 @@
 import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
-import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { MachineLinks } from '../../../adapters/tunnel/links.ts'
 import { AppError } from '../../../core/errors.ts'
 import { Done, describeMiddleware, endpoint } from '../../../http/endpoint.ts'
@@ -11,8 +10,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import type { Base } from '../../base.ts'
-import type { AgentLocks } from '../operations/operations.ts'
-import type { TrashDeps } from '../snapshots/trash.ts'
+import type { DeletionDeps } from '../deployments/delete.ts'
 import { type MachineEnv, requireMachine, requireMachineOrOwner } from './machine-guard.ts'
 import { createPairingCode, pairMachine } from './pairing.ts'
 import {
@@ -34,15 +32,13 @@ import { findSkew } from './versions.ts'
 
 /** Installation routes of the web API: own machines only. */
 export function installationsWeb(
-  deps: TrashDeps &
+  deps: DeletionDeps &
     Base & {
       guards: Guards
       backendPort: number
       machineLinks: MachineLinks
       version: string
       pairingCodeMinutes: number
-      runtimes: Runtimes
-      agentLocks: AgentLocks
     },
 ) {
   const app = new Hono<WebEnv>()

@@ -1,5 +1,4 @@
 import { and, asc, eq, inArray, lt } from 'drizzle-orm'
-import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { MachineLinks } from '../../../adapters/tunnel/links.ts'
 import { AppError } from '../../../core/errors.ts'
 import { countRows } from '../../../db/count-rows.ts'
@@ -11,10 +10,8 @@ import type { Principal } from '../../../http/env.ts'
 import { writeJsonArray } from '../../../http/streams/send-pieces.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import type { Base } from '../../base.ts'
-import { deleteAgent } from '../deployments/delete.ts'
-import type { AgentLocks } from '../operations/operations.ts'
+import { type DeletionDeps, deleteAgent } from '../deployments/delete.ts'
 import { agents } from '../registry/tables.ts'
-import type { TrashDeps } from '../snapshots/trash.ts'
 import { type Registration, saveInstallation } from './machine-agent.ts'
 import type { HeartbeatRequest, Installation, MachineUpdate } from './schemas.ts'
 import { type InstallationRow, installations, pairingCodes } from './tables.ts'
@@ -156,7 +153,7 @@ function toTunnel(
  * @throws AppError `not_found` for a missing or foreign machine.
  */
 export async function deleteInstallation(
-  deps: TrashDeps & { runtimes: Runtimes; agentLocks: AgentLocks; machineLinks: Pick<MachineLinks, 'remove'> },
+  deps: DeletionDeps & { machineLinks: Pick<MachineLinks, 'remove'> },
   ownerId: string,
   id: string,
 ): Promise<void> {

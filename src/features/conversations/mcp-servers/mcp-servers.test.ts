@@ -328,3 +328,24 @@ test('GET /v1/mcp/commands: 200 with the environment; empty without confinement'
   const wrong = await asAgent('/v1/mcp/commands', 'GET', undefined, { authorization: 'Bearer agt_wrong' })
   expect(wrong.status).toBe(401)
 })
+
+test('PUT /v1/mcp/commands/:name/pins: 200 adds tools of the first listing only, 404 for other servers, 400, 401', async () => {
+  const { add, asAgent, answerOf, platform } = await open()
+  await write(platform.db, (tx) => tx.update(agents).set({ runtime: 'swarm' }).run())
+  await add({ command: 'npx' })
+  await add({ name: 'remote', url: 'https://mcp.example/' })
+  const [first, second] = ['1'.repeat(64), '2'.repeat(64)]
+  const pin = (name: string, toolPins: object) =>
+    answerOf(asAgent(`/v1/mcp/commands/${name}/pins`, 'PUT', { toolPins }))
+  expect(await pin('weather', { forecast: first })).toEqual({ status: 200, body: { toolPins: { forecast: first } } })
+  // A later listing does not replace the accepted description.
+  expect((await pin('weather', { forecast: second, report: second })).body).toEqual({
+    toolPins: { forecast: first, report: second },
+  })
+  expect((await pin('remote', { forecast: first })).status).toBe(404)
+  expect((await pin('none', { forecast: first })).status).toBe(404)
+  expect((await pin('weather', {})).status).toBe(400)
+  expect((await pin('weather', { forecast: 'x' })).status).toBe(400)
+  const wrong = { authorization: 'Bearer agt_wrong' }
+  expect((await asAgent('/v1/mcp/commands/weather/pins', 'PUT', { toolPins: { a: first } }, wrong)).status).toBe(401)
+})

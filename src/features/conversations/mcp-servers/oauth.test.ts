@@ -4,8 +4,10 @@ import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
 import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { type MetadataFault, startProtectedMcp } from '../../../../tests/harness/services/mcp-oauth.ts'
 import { SESSION_COOKIE } from '../../../http/sessions/cookie.ts'
+import { jobs } from '../../../jobs/tables.ts'
 import { notices } from '../../accounts/notifications/tables.ts'
 import { openAuthorization } from './authorizations.ts'
+import { revokeTokensJob } from './revoke.ts'
 import { McpDirectory } from './schemas.ts'
 import { mcpAuthorizationAttempts, mcpAuthorizations } from './tables.ts'
 
@@ -285,4 +287,33 @@ test('GET /v1/mcp/tools: 200 with needsApproval when a description has changed, 
   expect((await it.call()).status).toBe(403)
   await it.asOwner(it.one, 'PATCH', { acceptedTools: { forecast: shown.fingerprint } })
   expect((await it.call()).status).toBe(200)
+})
+
+test('DELETE /api/agents/:id: 200 deletes the agent and revokes its tokens in a job, which retries', async () => {
+  await using it = await open()
+  await it.connect()
+  const token = String(it.secrets()?.accessToken)
+  it.mcp.failRevocations(2)
+  const path = `/api/agents/${it.agent.id}`
+  expect((await it.asOwner(path, 'DELETE')).status).toBe(200)
+  expect((await it.asOwner(path)).status).toBe(404)
+  expect(it.platform.db.select().from(mcpAuthorizations).all()).toEqual([])
+  const job = revokeTokensJob(it.platform.conversations)
+  const [queued] = it.platform.db.select().from(jobs).where(eq(jobs.kind, job.kind)).all()
+  const signal = AbortSignal.timeout(60_000)
+  await expect(job.run(queued?.payload, signal)).rejects.toMatchObject({ kind: 'upstream_failed' })
+  await expect(job.run(queued?.payload, signal)).rejects.toMatchObject({ kind: 'upstream_failed' })
+  expect(await it.mcp.isActive(token)).toBe(true)
+  await job.run(queued?.payload, signal)
+  expect(await it.mcp.isActive(token)).toBe(false)
+  expect(dumpTables(it.platform.db)).not.toContain(token)
+})
+
+test('DELETE /api/settings/account: 200 queues the revocation of the tokens of all agents', async () => {
+  await using it = await open()
+  await it.connect()
+  const response = await it.asOwner('/api/settings/account', 'DELETE', { confirm: it.user.email })
+  expect(response.status).toBe(200)
+  const queued = it.platform.db.select().from(jobs).where(eq(jobs.kind, 'mcp.revoke')).all()
+  expect(queued).toMatchObject([{ payload: { serverId: it.serverId } }])
 })

@@ -14,6 +14,8 @@ import {
   OfferedTools,
   OneMcpServer,
   OwnCommands,
+  PinnedTools,
+  PinToolsRequest,
   ToolResult,
   TryRequest,
 } from './schemas.ts'
@@ -24,6 +26,7 @@ import {
   getServer,
   listCommands,
   listServers,
+  pinOwnTools,
   removeServer,
   toMcpServer,
 } from './servers.ts'
@@ -172,6 +175,22 @@ export function mcpServersBackend(deps: UseDeps & { callers: CallerFinder }) {
     (c) => {
       const row = getAgent(deps.db, { kind: 'operator' }, c.var.agentId)
       return c.json({ servers: listCommands(deps, row) } satisfies McpCommands)
+    },
+  )
+
+  app.put(
+    '/v1/mcp/commands/:name/pins',
+    endpoint({
+      summary: 'Remembers newly listed tools of a command server',
+      tag: 'MCP servers',
+      responses: { 200: PinnedTools },
+      errors: ['not_found'],
+    }),
+    agent,
+    validate('json', PinToolsRequest),
+    async (c) => {
+      const { toolPins } = c.req.valid('json')
+      return c.json({ toolPins: await pinOwnTools(deps.db, c.var.agentId, c.req.param('name'), toolPins) })
     },
   )
 

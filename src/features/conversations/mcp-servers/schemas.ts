@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { McpCommands } from '../../../core/agents/mcp.ts'
+import { McpCommands, ToolPins } from '../../../core/agents/mcp.ts'
 import { JsonObjectText } from '../../../core/json/bounded-json.ts'
 import { webUrl } from '../../../core/text/names.ts'
 
@@ -233,6 +233,13 @@ export type McpDirectory = z.infer<typeof McpDirectory>
 
 /** Answer of `GET /v1/mcp/commands`: servers that the agent starts itself, with their environment. */
 export const OwnCommands = McpCommands
+
+const BAD_PINS = 'toolPins must map names of tools to their fingerprints'
+/** `PUT /v1/mcp/commands/:name/pins`: the tools that a server lists, by name. The answer has all pins of the server. */
+export const PinToolsRequest = z.object({
+  toolPins: Fingerprints.refine((tools) => Object.keys(tools).length > 0, BAD_PINS),
+})
+export const PinnedTools = z.object({ toolPins: ToolPins })
 
 export const ToolResult = z.object({ text: z.string(), isError: z.boolean() })
 

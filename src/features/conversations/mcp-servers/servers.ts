@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { McpEndpoint } from '../../../adapters/mcp/client.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { toAskedTool } from '../../../core/agents/asked-tool.ts'
-import type { McpCommand, McpTool, ToolPins } from '../../../core/agents/mcp.ts'
+import type { McpCommand, ToolPins } from '../../../core/agents/mcp.ts'
 import { findNewPins } from '../../../core/agents/tool-pins.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
@@ -214,16 +214,26 @@ export function toEndpoint(deps: AuthorizationDeps, row: McpServerRow): McpEndpo
 }
 
 /** Remembers how tools are described when they are listed for the first time. */
-export async function pinTools(db: Db, serverId: string, tools: readonly McpTool[]): Promise<ToolPins> {
+export async function pinTools(db: Db, serverId: string, listed: ToolPins): Promise<ToolPins> {
   const isThis = eq(agentMcpServers.id, serverId)
   const before = db.select({ pins: agentMcpServers.toolPins }).from(agentMcpServers).where(isThis).get()?.pins ?? {}
-  if (findNewPins(before, tools) === null) return before
+  if (findNewPins(before, listed) === null) return before
   return write(db, (tx) => {
     const pins = tx.select({ pins: agentMcpServers.toolPins }).from(agentMcpServers).where(isThis).get()?.pins ?? {}
-    const toolPins = { ...pins, ...findNewPins(pins, tools) }
+    const toolPins = { ...pins, ...findNewPins(pins, listed) }
     tx.update(agentMcpServers).set({ toolPins }).where(isThis).run()
     return toolPins
   })
+}
+
+/**
+ * Remembers how the tools of a server that the agent starts are described when it lists them for the first time.
+ * @returns the pins of the server. @throws AppError `not_found` for a server that the agent does not start.
+ */
+export async function pinOwnTools(db: Db, agentId: string, name: string, listed: ToolPins): Promise<ToolPins> {
+  const server = listServers(db, agentId).find((one) => one.name === name && one.command !== null)
+  if (!server) throw new AppError('not_found', 'The agent has no such server')
+  return pinTools(db, server.id, listed)
 }
 
 /** Lists the servers that an agent starts itself, with their environment; none where no sandbox confines them. */

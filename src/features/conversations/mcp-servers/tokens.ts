@@ -1,6 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import type { McpAccess } from '../../../adapters/mcp/client.ts'
 import type { McpTokens } from '../../../adapters/mcp/oauth.ts'
+import type { McpIssuer } from '../../../adapters/mcp/oauth-discovery.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
 import {
@@ -129,17 +130,25 @@ export async function revokeTokens(
   { row, secrets }: { row: McpAuthorizationRow; secrets: AuthorizationSecrets },
 ): Promise<{ revoked: boolean; error: string | null }> {
   const { issuer, resource } = row
-  const { client, accessToken, refreshToken } = secrets
   if (issuer === null || resource === null) return { revoked: false, error: null }
   try {
-    let revoked = false
-    const grant = { issuer, resource, client }
-    // The refresh token first: many servers end the access token with it.
-    if (refreshToken !== null) revoked = await mcpOauth.revoke(grant, { token: refreshToken, hint: 'refresh_token' })
-    if (accessToken !== null) revoked = await mcpOauth.revoke(grant, { token: accessToken, hint: 'access_token' })
-    return { revoked, error: null }
+    return { revoked: await requireRevoked({ mcpOauth }, { issuer, resource }, secrets), error: null }
   } catch (error) {
     log.warn({ server: row.serverId, error: errorMessage(error) }, 'revoking the access to an MCP server failed')
     return { revoked: false, error: errorMessage(error) }
   }
+}
+
+/** @returns whether the authorization server offers revocation. @throws AppError `upstream_failed`. */
+export async function requireRevoked(
+  { mcpOauth }: Pick<AuthorizationDeps, 'mcpOauth'>,
+  place: { issuer: McpIssuer; resource: string },
+  { client, accessToken, refreshToken }: AuthorizationSecrets,
+): Promise<boolean> {
+  let isRevoked = false
+  const grant = { ...place, client }
+  // The refresh token first: many servers end the access token with it.
+  if (refreshToken !== null) isRevoked = await mcpOauth.revoke(grant, { token: refreshToken, hint: 'refresh_token' })
+  if (accessToken !== null) isRevoked = await mcpOauth.revoke(grant, { token: accessToken, hint: 'access_token' })
+  return isRevoked
 }

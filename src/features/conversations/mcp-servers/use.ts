@@ -4,7 +4,7 @@ import type { AgentEndpoint } from '../../../adapters/gateways/http.ts'
 import type { McpClients } from '../../../adapters/mcp/client.ts'
 import { toAskedTool } from '../../../core/agents/asked-tool.ts'
 import { isTrustedTool, type McpResult, type McpTool } from '../../../core/agents/mcp.ts'
-import { fingerprintOf, isChangedTool } from '../../../core/agents/tool-pins.ts'
+import { fingerprintOf, isChangedTool, toPins } from '../../../core/agents/tool-pins.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { findReachableEndpoint } from '../../agents/registry/address.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
@@ -87,7 +87,7 @@ function isTrusted({ trustedTools, toolPins }: McpServerRow, tool: McpTool): boo
 /** Lists the tools of a server, which comes back with the pins of new tools. */
 async function listPinned(deps: UseDeps, server: McpServerRow): Promise<Listed & { server: McpServerRow }> {
   const listed = await listTools(deps, server)
-  return { ...listed, server: { ...server, toolPins: await pinTools(deps.db, server.id, listed.tools) } }
+  return { ...listed, server: { ...server, toolPins: await pinTools(deps.db, server.id, toPins(listed.tools)) } }
 }
 
 /**
@@ -99,7 +99,7 @@ export async function askTools(deps: UseDeps, server: McpServerRow) {
   const tools = endpoint
     ? await deps.mcpClientsOf(server.agentId).listTools(endpoint, ASK_TIMEOUT_MS)
     : await deps.gateway.listMcpTools(requireAddress(deps, server), server.name)
-  const toolPins = await pinTools(deps.db, server.id, tools)
+  const toolPins = await pinTools(deps.db, server.id, toPins(tools))
   return tools.map((tool) => ({
     ...tool,
     isAllowed: isAllowed(server, tool.name),

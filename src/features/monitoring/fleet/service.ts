@@ -1,5 +1,4 @@
 import { and, asc, count, desc, eq, exists, inArray, type SQL, sql } from 'drizzle-orm'
-import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { toDay } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { ChangeFeed } from '../../../db/changes.ts'
@@ -7,7 +6,7 @@ import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
 import type { EventStream } from '../../../http/streams/sse.ts'
 import { pause } from '../../../jobs/runner.ts'
-import { deleteAgent } from '../../agents/deployments/delete.ts'
+import { type DeletionDeps, deleteAgent } from '../../agents/deployments/delete.ts'
 import {
   type LifecycleDeps,
   restartAgent,
@@ -15,11 +14,9 @@ import {
   stopAgent,
   updateUserAgent,
 } from '../../agents/deployments/lifecycle.ts'
-import type { AgentLocks } from '../../agents/operations/operations.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { shownStatus, toShownError } from '../../agents/registry/status.ts'
 import { agentLabels, agents } from '../../agents/registry/tables.ts'
-import type { TrashDeps } from '../../agents/snapshots/trash.ts'
 import { readHours } from '../../agents/watchdog/uptime.ts'
 import { type CostSum, toCostUsd } from '../../ai/usage/costs.ts'
 import type { Base } from '../../base.ts'
@@ -180,7 +177,7 @@ function toFigures({
   return { ...row, messagesToday: messages, costTodayUsd: toCostUsd({ costMicroUsd, unpricedCalls }) }
 }
 
-export type FleetChangeDeps = LifecycleDeps & TrashDeps & { runtimes: Runtimes; agentLocks: AgentLocks }
+export type FleetChangeDeps = LifecycleDeps & DeletionDeps
 
 /** Concurrent changes of one request. */
 const AT_ONCE = 4
