@@ -12,7 +12,7 @@ const SNIPPET_WORDS = 24
 const MAX_ENDINGS = 50
 
 /** Part of a snippet; `isFound` marks a match. */
-export type Piece = { text: string; isFound: boolean }
+type Piece = { text: string; isFound: boolean }
 
 /**
  * Builds an FTS5 query for all words of `q`; the last word may be a prefix. Words are quoted, so `q` cannot contain

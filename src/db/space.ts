@@ -10,7 +10,7 @@ const KEPT_SHARE = 0.05
 const STEP_PAGES = 100
 
 /** `canGiveBack`: free pages can be returned incrementally; otherwise only by `compact`. */
-export type SpaceState = { pages: number; freePages: number; pageBytes: number; canGiveBack: boolean }
+type SpaceState = { pages: number; freePages: number; pageBytes: number; canGiveBack: boolean }
 
 export function readSpace({ sqlite }: Pick<Connection, 'sqlite'>): SpaceState {
   const number = (name: string) => Number(sqlite.pragma(name, { simple: true }))

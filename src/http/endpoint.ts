@@ -39,7 +39,7 @@ export type Endpoint = { summary: string; tag: ApiTag } & Responses & RouteOptio
 export type ValidatedPart = { target: 'json' | 'query'; schema: ZodType; isOptional: boolean }
 
 /** The facts a middleware declares about itself. */
-export type MiddlewareDescription = {
+type MiddlewareDescription = {
   /** Name of the guard, as `tests/endpoints.txt` shows it. */
   guard?: string
   errors?: readonly ErrorKind[]

@@ -12,7 +12,7 @@ import { receiveText } from './bodies/body.ts'
 import type { BackendEnv, Once, OnceEnv, PayerEnv, WebEnv } from './env.ts'
 import { idempotencyKeys } from './tables.ts'
 
-export type IdempotencyDeps = { db: Db; clock: Clock; sealer: Sealer; waitMs?: number }
+type IdempotencyDeps = { db: Db; clock: Clock; sealer: Sealer; waitMs?: number }
 export type Idempotency = ReturnType<typeof createIdempotency>
 
 const KEY = /^[\x21-\x7e]{1,255}$/

@@ -56,7 +56,7 @@ export function defineJob<Payload>(job: {
 }
 
 /** `share` is the id of the user that slow work belongs to; null for the platform. */
-export type EnqueueOptions = { key?: string; delayMs?: number; share?: string | null }
+type EnqueueOptions = { key?: string; delayMs?: number; share?: string | null }
 export type Enqueue = (tx: Tx, kind: string, payload: unknown, options?: EnqueueOptions) => void
 export type JobQueue = {
   enqueue: Enqueue

@@ -23,7 +23,7 @@ import { describeFailure, statusOf, summarize, toAppError } from '../http/errors
 import { STANDBY_REASON } from './standby.ts'
 
 /** Connection of a request; `stopping` ends subscriptions, which would otherwise never end. */
-export type AgentProxyCaller = { server: Bun.Server<SocketHandler>; client: ProxyClient; stopping: AbortSignal }
+type AgentProxyCaller = { server: Bun.Server<SocketHandler>; client: ProxyClient; stopping: AbortSignal }
 
 export type AgentProxy = {
   /** Returns the agent that the Host header addresses; null for the web app. */

@@ -5,7 +5,7 @@ import { errorMessage, isDamage, StartupError } from '../core/errors.ts'
 import { quoteForShell } from '../core/text/lines.ts'
 import { openForReading } from '../db/open.ts'
 
-export type DamageConfig = Pick<Config, 'dataDir' | 'databaseFile'> & { backups: Pick<Config['backups'], 'to'> }
+type DamageConfig = Pick<Config, 'dataDir' | 'databaseFile'> & { backups: Pick<Config['backups'], 'to'> }
 
 /** SQLite checks that much within about 50 ms; a larger file would delay the start. */
 const MAX_CHECKED_BYTES = 32 * 1024 ** 2

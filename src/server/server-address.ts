@@ -5,7 +5,7 @@ import { z } from 'zod'
 const FILE = 'server.json'
 const ServerAddress = z.object({ web: z.string(), backend: z.string() })
 /** Addresses of the running server on this machine. */
-export type ServerAddress = z.infer<typeof ServerAddress>
+type ServerAddress = z.infer<typeof ServerAddress>
 
 /** Writes the server's addresses to the data folder for CLI commands. @returns a function that deletes the file. */
 export function noteServerAddress(dataDir: string, { web, backend }: ServerAddress): () => void {

@@ -2,7 +2,7 @@ import type { Deployment } from '../../src/features/agents/deployments/schemas.t
 import type { BlockedDestination } from '../../src/features/agents/egress/schemas.ts'
 import type { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
 
-export type WatchdogEvent = AgentWatchdog['events'][number]
+type WatchdogEvent = AgentWatchdog['events'][number]
 /** `at` is ISO 8601. */
 export type Happening =
   | { kind: 'deployment'; at: string; id: string; deployment: Deployment }

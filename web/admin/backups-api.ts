@@ -17,7 +17,7 @@ export const backupsQuery = queryOptions({
   refetchInterval: ({ state }) => (state.data?.runs[0]?.finishedAt === null ? WHILE_UNDER_WAY_MS : ELSE_MS),
 })
 
-export type Order =
+type Order =
   | { kind: 'backup' }
   | { kind: 'verify' | 'drill'; name: string }
   | { kind: 'restore'; name: string; agentId: string; replace: boolean }

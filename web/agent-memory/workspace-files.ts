@@ -1,7 +1,7 @@
 import type { WorkspaceImport } from '../../src/features/conversations/memory/schemas.ts'
 
 /** `path` is relative to the chosen folder, or the file name. */
-export type ChosenFile = { path: string; size: number }
+type ChosenFile = { path: string; size: number }
 /** `into` says whether the file joins the instructions or becomes a fact under its path. */
 export type FoundFile<File extends ChosenFile> = { file: File; path: string; into: 'instructions' | 'facts' }
 
@@ -12,7 +12,7 @@ const DAY = /^\d{4}-\d{2}-\d{2}[^/]*\.md$/
 
 /** Limits of one import. */
 export const MAX_FILES = 200
-export const MAX_BYTES = 7_000_000
+const MAX_BYTES = 7_000_000
 
 /** Returns the files of the OpenClaw workspace nearest to the chosen folder: root files first, then the newest days. */
 export function findWorkspace<File extends ChosenFile>(files: readonly File[]): FoundFile<File>[] {

@@ -25,7 +25,7 @@ const places = [
   { to: '/agents/$agentId/settings', label: 'Settings' },
 ] as const
 
-export type Change = ReturnType<typeof useChangeAgent>
+type Change = ReturnType<typeof useChangeAgent>
 type ShownAgent = WebAgentDetail['agent'] & { paymentUndoneAt: string | null }
 
 export type AgentPageProps = {

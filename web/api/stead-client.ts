@@ -4,7 +4,7 @@ import createFetchClient, { type Client } from 'openapi-fetch'
  * Origins without a path, such as `http://localhost:3000`; ports that are not used may be omitted. `key` is an `sk_`
  * key, or `INTERNAL_API_KEY` for the backend. `fetch` defaults to the global one.
  */
-export type SteadClientOptions = {
+type SteadClientOptions = {
   web?: string
   backend?: string
   summarizer?: string
@@ -13,7 +13,7 @@ export type SteadClientOptions = {
 }
 
 /** One client per port: `client.web.GET('/api/agents')` resolves to `{ data }` or `{ error }`, with `response`. */
-export type SteadClientOf<Web extends object, Backend extends object, Summarizer extends object> = {
+type SteadClientOf<Web extends object, Backend extends object, Summarizer extends object> = {
   web: Client<Web>
   backend: Client<Backend>
   summarizer: Client<Summarizer>

@@ -13,7 +13,7 @@ const Sending = z.object({
   key: z.string(),
   until: z.number(),
 })
-export type Sending = z.infer<typeof Sending>
+type Sending = z.infer<typeof Sending>
 
 const draftKey = (place: string) => `stead-draft:${place}`
 const sendingKey = (place: string) => `stead-sending:${place}`

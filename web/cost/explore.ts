@@ -12,7 +12,7 @@ export type Chosen = { [Each in Dimension]?: string | undefined }
 export type Share = Sums & { id: string | null; name: string }
 
 /** Parts follow the order of `names`; the last one is all others. */
-export type StackedDay = { day: string; parts: number[] }
+type StackedDay = { day: string; parts: number[] }
 export type Stack = { names: string[]; days: StackedDay[] }
 
 /** The top N get a colour; the rest are grouped as “others”. */

@@ -7,7 +7,7 @@ const PAIR_MS = 1_500
 const KEY = 'stead-single-keys'
 
 /** The dialog over the page. */
-export type Sheet = 'palette' | 'shortcuts'
+type Sheet = 'palette' | 'shortcuts'
 
 /** Single-key shortcuts can be turned off for dictation or tremor. */
 export function areSingleKeysOn(): boolean {

@@ -13,7 +13,7 @@ const starts: Record<Sentence['kind'], Sentence> = {
 }
 const smallClass = 'min-h-10 rounded-md border border-edge bg-surface px-2 text-base text-ink sm:text-[0.9375rem]'
 
-export type When = { cron: string; timezone: string }
+type When = { cron: string; timezone: string }
 type ScheduleFieldProps = { when: When; error: string | undefined; onChange: (when: When) => void }
 
 export function ScheduleField({ when, error, onChange }: ScheduleFieldProps) {

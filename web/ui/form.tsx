@@ -9,7 +9,7 @@ import { FieldErrors } from './field.tsx'
 import { Notice } from './notice.tsx'
 
 /** `fields` has a message per field, `form` one for the whole form; `cause` is the thrown error. */
-export type FormProblem = { fields: Record<string, string>; form: string | null; cause: unknown }
+type FormProblem = { fields: Record<string, string>; form: string | null; cause: unknown }
 
 /** Event dispatched when a form is rejected. */
 export const FORM_REFUSED = 'form-refused'

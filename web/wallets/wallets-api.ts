@@ -44,7 +44,7 @@ export async function createWallet(agentId: string | null): Promise<void> {
 }
 
 /** Amounts in dollars as text; empty removes a limit. */
-export type PolicyForm = {
+type PolicyForm = {
   perPayment?: string | null
   perDay?: string | null
   perMonth?: string | null

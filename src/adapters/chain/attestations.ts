@@ -23,7 +23,7 @@ export type Attestations = {
    */
   findCoinbaseUid(owner: Address): Promise<Hex | null>
 }
-export type AttestationsOptions = { rpcUrl: string | undefined; chainId: number; easAddress: string }
+type AttestationsOptions = { rpcUrl: string | undefined; chainId: number; easAddress: string }
 
 /** Coinbase's indexer, attester and schema on Base, as published in coinbase/verifications. */
 const COINBASE_INDEXER = '0x2c7eE1E5f416dfF40054c27A62f7B357C4E8619C'

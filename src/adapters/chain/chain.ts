@@ -17,7 +17,7 @@ export type Chain = {
   readBalance(token: Address, owner: Address): Promise<bigint>
 }
 export type SignatureQuestion = { address: Address; message: string; signature: Hex }
-export type ChainOptions = { rpcUrl: string | undefined; chainId: number; timeoutMs?: number }
+type ChainOptions = { rpcUrl: string | undefined; chainId: number; timeoutMs?: number }
 
 /** Enough gas to deploy a wallet and verify a passkey, and a limit for contracts that loop forever. */
 const VERIFICATION_GAS = 10_000_000n

@@ -1,7 +1,7 @@
 import type { Hex, PublicClient, TransactionReceipt } from 'viem'
 import { AppError } from '../../core/errors.ts'
 
-export type ChainReaderOptions = { rpcUrl: string; chainId: number; timeoutMs?: number }
+type ChainReaderOptions = { rpcUrl: string; chainId: number; timeoutMs?: number }
 
 /**
  * Runs `read` against one chain.

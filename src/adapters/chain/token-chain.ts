@@ -22,13 +22,13 @@ export type TokenTerms = {
 /** Balances of an address, in the smallest units. */
 export type Holdings = { token: bigint; native: bigint }
 
-export type TransferOrder = { to: Address; amount: bigint; nonce: number }
+type TransferOrder = { to: Address; amount: bigint; nonce: number }
 
 /** A signed transaction; anyone who has `raw` can broadcast it but not change it. */
-export type SignedTransfer = { raw: Hex; hash: Hex }
+type SignedTransfer = { raw: Hex; hash: Hex }
 
 /** Result of a broadcast; an ambiguous answer throws instead. */
-export type Broadcast = { isTaken: true } | { isTaken: false; reason: string }
+type Broadcast = { isTaken: true } | { isTaken: false; reason: string }
 
 /** Current state of a transaction on the chain. `nextNonce` is the sender's transaction count. */
 export type Standing =
@@ -54,7 +54,7 @@ export type TokenChain = {
   findStanding(transfer: { hash: Hex; from: Address; to: Address; amount: bigint }): Promise<Standing>
 }
 
-export type TokenChainOptions = {
+type TokenChainOptions = {
   currency: Currency
   chainId: number
   rpcUrl: string | undefined

@@ -2,7 +2,7 @@ import type { Address, Hex, PublicClient, TransactionReceipt } from 'viem'
 import { createChainReader, findReceipt, loadViem, notConfigured } from './reader.ts'
 
 /** One token transfer to the payee. `memo` is the payer's note (TIP-20). */
-export type Transfer = { logIndex: number; from: string; value: bigint; memo: Hex | null }
+type Transfer = { logIndex: number; from: string; value: bigint; memo: Hex | null }
 
 /**
  * A successful transaction on the chain, with lower-case addresses. `chainTime` is the time of the latest block;
@@ -20,7 +20,7 @@ export type TokenPayments = {
    */
   find(transactionHash: Hex): Promise<Payment | null>
 }
-export type TokenPaymentsOptions = {
+type TokenPaymentsOptions = {
   rpcUrl: string | undefined
   chainId: number
   tokenAddress: string | undefined

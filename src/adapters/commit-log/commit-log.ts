@@ -1,17 +1,17 @@
 import { isDuplicate, type LogDatabase, LogUnreachable } from './log-database.ts'
 
 /** A batch of statements; `seq` decides the order, and only one node can take a number. */
-export type NewEntry = { seq: number; id: string; node: string; schema: number; body: string; hash: string }
-export type StoredEntry = Pick<NewEntry, 'seq' | 'schema' | 'body' | 'hash'>
+type NewEntry = { seq: number; id: string; node: string; schema: number; body: string; hash: string }
+type StoredEntry = Pick<NewEntry, 'seq' | 'schema' | 'body' | 'hash'>
 
 /** `stored`: in the log. `taken`: another entry has the number. `unknown`: there was no answer in time. */
-export type AppendOutcome = 'stored' | 'taken' | 'unknown'
+type AppendOutcome = 'stored' | 'taken' | 'unknown'
 
 /** The identity that all nodes of a cluster share; `keyCheck` proves that they have the same encryption key. */
-export type ClusterIdentity = { id: string; keyCheck: string; sqliteVersion: string }
+type ClusterIdentity = { id: string; keyCheck: string; sqliteVersion: string }
 
 /** A node as it last reported itself. `secondsAgo` counts since then by the clock of PostgreSQL. */
-export type ReportedNode = {
+type ReportedNode = {
   id: string
   boot: string
   url: string
@@ -22,7 +22,7 @@ export type ReportedNode = {
 }
 
 /** The node that may write, and the number of the last entry. */
-export type LogState = { leader: { node: string; url: string } | null; newest: number }
+type LogState = { leader: { node: string; url: string } | null; newest: number }
 
 /** An append is tried again for this time, which is safe because its number and id stay the same. */
 const APPEND_MS = 3500

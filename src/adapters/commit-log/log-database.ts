@@ -7,7 +7,7 @@ const CONNECTIONS = 4
 const DUPLICATE_KEY = '23505'
 const READ_ONLY = '25006'
 
-export type LogSql = postgres.Sql
+type LogSql = postgres.Sql
 
 /** The PostgreSQL database of a cluster's log, at the first of several addresses that accepts writes. */
 export type LogDatabase = {

@@ -17,7 +17,7 @@ const syncFolder = promisify(fsync)
 /** Prefix of files that are not completely written yet. */
 export const TEMPORARY_PREFIX = '.stead-new-'
 
-export type FileBytes = { bytes: Buffer; stat: Stats }
+type FileBytes = { bytes: Buffer; stat: Stats }
 
 /**
  * Opens a regular file for reading; files with several hard links are refused because the other link may be outside.

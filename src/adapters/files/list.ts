@@ -18,7 +18,7 @@ const MAX_LINE_CHARS = 200
 export type FileNode = { type: 'file'; name: string; path: string }
 export type FolderNode = { type: 'folder'; name: string; path: string; children: TreeNode[] }
 export type TreeNode = FileNode | FolderNode
-export type Match = { path: string; line: number | null; text: string | null }
+type Match = { path: string; line: number | null; text: string | null }
 type Entry = { name: string; isFolder: boolean; isFile: boolean }
 
 /** Remaining work of a listing or search. */

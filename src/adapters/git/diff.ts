@@ -8,7 +8,7 @@ const MAX_COMPARE_MS = 250
 const PROBE_BYTES = 8000
 
 /** A patch in Git's format, null without changes; `isComplete` is false when it was cut. */
-export type Patch = { text: string | null; isComplete: boolean }
+type Patch = { text: string | null; isComplete: boolean }
 
 /** Returns the output of `git diff`: index against working tree, without untracked files. */
 export function diffUnstaged(changes: readonly Change[]): Promise<Patch> {

@@ -5,11 +5,11 @@ const TIMEOUT_MS = 60_000
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
 /** A Git request to a remote and its complete response of any status. */
-export type GitRequest = { url: string; method: string; headers: Readonly<Record<string, string>>; body: Uint8Array }
-export type GitAnswer = { url: string; status: number; headers: Readonly<Record<string, string>>; body: Uint8Array }
+type GitRequest = { url: string; method: string; headers: Readonly<Record<string, string>>; body: Uint8Array }
+type GitAnswer = { url: string; status: number; headers: Readonly<Record<string, string>>; body: Uint8Array }
 export type SendToRemote = (request: GitRequest) => Promise<GitAnswer>
 
-export type Credentials = { username: string; password: string }
+type Credentials = { username: string; password: string }
 export type PushOptions = { allowPrivate: boolean; credentials: readonly (Credentials & { origin: string })[] }
 
 /**

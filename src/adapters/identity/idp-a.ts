@@ -4,7 +4,7 @@ import { listOf } from '../../core/text/lines.ts'
 import { readJson } from '../egress/answers/read-text.ts'
 import { boundedFetch, exchangeFailed, type IdentityProvider, PROVIDER_TIMEOUT_MS, providerFailed } from './provider.ts'
 
-export type IdpAOptions = {
+type IdpAOptions = {
   clientId: string | undefined
   clientSecret: string | undefined
   authorizeUrl: string

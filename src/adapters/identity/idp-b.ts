@@ -11,7 +11,7 @@ import {
   type SignInReturn,
 } from './provider.ts'
 
-export type IdpBOptions = {
+type IdpBOptions = {
   clientId: string | undefined
   clientSecret: string | undefined
   issuer: string

@@ -13,7 +13,7 @@ import { readJson } from '../egress/answers/read-text.ts'
 export type IssuerKeys = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<CryptoKey>
 
 /** Candidate URLs of the document that names `jwks_uri`, in order; a document may also be the key set itself. */
-export type IssuerLocation = { configurationUrls: readonly [string, ...string[]] }
+type IssuerLocation = { configurationUrls: readonly [string, ...string[]] }
 
 /** Keys are cached for 24 hours. */
 const CACHE_MS = 24 * 60 * 60_000

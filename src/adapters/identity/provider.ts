@@ -3,7 +3,7 @@ import { AppError, errorMessage } from '../../core/errors.ts'
 import { readText } from '../egress/answers/read-text.ts'
 
 /** Values that bind a callback to the sign-in started here. The browser sees all but the verifier. */
-export type SignInRequest = { redirectUri: string; state: string; nonce: string; codeVerifier: string }
+type SignInRequest = { redirectUri: string; state: string; nonce: string; codeVerifier: string }
 
 /** A completed sign-in; `search` is the callback's original query string. */
 export type SignInReturn = SignInRequest & { code: string; search: string }

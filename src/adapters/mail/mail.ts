@@ -23,7 +23,7 @@ export type Mailer = {
 }
 
 /** `smtpUrl` may hold a password. */
-export type MailerOptions = { smtpUrl: string | undefined; from: string }
+type MailerOptions = { smtpUrl: string | undefined; from: string }
 type Logging = { writesToLog: boolean }
 
 const TIMEOUT_MS = 10_000

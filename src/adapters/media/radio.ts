@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts'
 import { listOf } from '../../core/text/lines.ts'
 import { readJson } from '../egress/answers/read-text.ts'
 
-export type RadioOptions = { apiUrl: string; apiId: string | undefined; apiToken: string | undefined }
+type RadioOptions = { apiUrl: string; apiId: string | undefined; apiToken: string | undefined }
 
 /** A live stream at the provider; `playbackId` is public and null until assigned. */
 export type LiveStream = { id: string; status: string; playbackId: string | null; createdAt: Date | null }

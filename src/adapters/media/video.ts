@@ -6,7 +6,7 @@ import { isUnsent } from '../egress/unsent.ts'
 
 /** `usdPerSecond` is the operator's price; undefined uses the published one. */
 export type VideoPricing = { model: string; usdPerSecond: number | undefined }
-export type VideoOptions = { baseUrl: string | undefined; apiKey: string | undefined } & VideoPricing
+type VideoOptions = { baseUrl: string | undefined; apiKey: string | undefined } & VideoPricing
 
 /** `imageUrl` is the first frame, where the provider supports one. */
 export type VideoPrompt = { text: string; imageUrl: string | null }

@@ -1,7 +1,7 @@
 import { type AiProvider, type CompletionBody, ProviderError, type TokenUsage } from './provider.ts'
 
 /** An offline test model that repeats its input and says so in every answer. */
-export const ECHO_MODEL = 'local/echo'
+const ECHO_MODEL = 'local/echo'
 export const ECHO_PROVIDER = 'local'
 const CHARACTERS_PER_TOKEN = 4
 const CHUNK_CHARACTERS = 24

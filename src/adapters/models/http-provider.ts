@@ -21,7 +21,7 @@ import { dialectsOf, unreadable, type WireFormat } from './wire-format.ts'
 
 type Limits = { maxBytes: number; maxValues: number }
 
-export type ProviderOptions = {
+type ProviderOptions = {
   id: string
   baseUrl: string
   apiKey: string | undefined

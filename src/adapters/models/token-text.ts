@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /** The input of a request: texts to count, and tokens of non-text parts. */
-export type TokenText = { texts: string[]; tokens: number }
+type TokenText = { texts: string[]; tokens: number }
 
 /** Overhead of each message. */
 const MESSAGE_TOKENS = 4

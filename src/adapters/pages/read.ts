@@ -1,7 +1,7 @@
 import { type Attributes, scanPage } from './walk.ts'
 
-export type PageLink = { href: string; text: string }
-export type PageImage = { src: string; alt: string }
+type PageLink = { href: string; text: string }
+type PageImage = { src: string; alt: string }
 
 /** Data of a page. White space is normalized; URLs are absolute http or https. */
 export type Page = {

@@ -4,7 +4,7 @@ import { createParserPool } from '../parsers/pool.ts'
 import type { ReadPage } from './parser.ts'
 
 /** A page as it was fetched. `url` is where it came from. */
-export type PageSource = { bytes: Uint8Array; contentType: string; url: string; wantsMarkdown: boolean }
+type PageSource = { bytes: Uint8Array; contentType: string; url: string; wantsMarkdown: boolean }
 
 /** Reads pages in child processes, one page per process at a time. */
 export type PageReader = {

@@ -21,7 +21,7 @@ export type PageElement = PageNode & {
   removeAttribute(name: string): void
 }
 
-export type Visitor = {
+type Visitor = {
   /** `name` is in lower case. Return false to skip the children; `leave` is still called. */
   enter(element: PageElement, name: string): boolean
   leave(element: PageElement, name: string): void
@@ -38,7 +38,7 @@ const DOCTYPE = /<!doctype/gi
 /** Attributes by lower-case name; the first of equal names. */
 export type Attributes = Readonly<Partial<Record<string, string>>>
 
-export type Scanner = {
+type Scanner = {
   /** `name` is in lower case. Return false to skip the children; `leave` is still called. */
   enter(name: string, attributes: Attributes): boolean
   leave(name: string): void

@@ -11,14 +11,14 @@ export type Demand = { amount: bigint; payTo: Address; validForSeconds: number }
 /** A signed authorization to move the money once until `validBefore` (Unix seconds). */
 export type Authorization = { nonce: Hex; to: Address; amount: bigint; validBefore: number }
 
-export type PaidRequest = {
+type PaidRequest = {
   url: string
   method: string
   headers: Readonly<Record<string, string>>
   body: string | undefined
 }
 
-export type Payer = {
+type Payer = {
   account: PrivateKeyAccount
   /** The only accepted chain and token. */
   chainId: number

@@ -1,7 +1,7 @@
 import { createSemaphore } from '../../core/concurrency/keyed-queue.ts'
 import { type ParserJob, type ParserKind, type ParserProcess, startParser } from './process.ts'
 
-export type ParserLimits = {
+type ParserLimits = {
   /** Maximum number of processes, including killed ones that have not exited. */
   maxProcesses: number
   /** Jobs that wait for a process; more are refused. */
@@ -12,7 +12,7 @@ export type ParserLimits = {
 }
 
 /** A pool of child processes that parse untrusted content. */
-export type ParserPool = {
+type ParserPool = {
   /**
    * Runs a job in a process of its own.
    * @throws AppError as the parser does, `unavailable` when too many jobs wait, ParserLimitError, or the signal's reason.

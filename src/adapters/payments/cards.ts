@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 
-export type CardsOptions = { secretKey: string | undefined; webhookSecret: string | undefined; apiBase: string }
+type CardsOptions = { secretKey: string | undefined; webhookSecret: string | undefined; apiBase: string }
 
 /**
  * A product to pay for. `minorUnits` are pence or cents; `tags` are returned with each event; `attempt` is the

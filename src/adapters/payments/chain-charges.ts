@@ -4,7 +4,7 @@ import type { Log } from '../../core/log.ts'
 import { createChainReader, loadViem } from '../chain/reader.ts'
 import { type Authorization, createSettler, type Settler } from './settler.ts'
 
-export type ChainChargesOptions = {
+type ChainChargesOptions = {
   rpcUrl: string | undefined
   chainId: number
   token: string
@@ -48,7 +48,7 @@ export type ChainCharges = {
   openSettler(): Promise<Settler>
 }
 /** Returns the transaction hash. @throws AppError when the payment fails. */
-export type Settle = (payment: SignedPayment) => Promise<string>
+type Settle = (payment: SignedPayment) => Promise<string>
 
 const TOKEN = ['function name() view returns (string)', 'function version() view returns (string)'] as const
 const DECIMALS = 6

@@ -22,10 +22,7 @@ export type SettlingTransaction = { raw: string; hash: string; sinceBlock: numbe
  * State of an authorization: `paid` by transaction `reference`, `refused` when it can no longer pay, otherwise `open`.
  * `isReplaced`: another transaction used this one's nonce.
  */
-export type Outcome =
-  | { state: 'paid'; reference: string }
-  | { state: 'refused' }
-  | { state: 'open'; isReplaced: boolean }
+type Outcome = { state: 'paid'; reference: string } | { state: 'refused' } | { state: 'open'; isReplaced: boolean }
 
 /** Settles authorizations on the chain. Every method throws AppError `unavailable` when the chain is unreachable. */
 export type Settler = {
@@ -38,7 +35,7 @@ export type Settler = {
   findOutcome(authorization: Authorization, transaction: SettlingTransaction): Promise<Outcome>
 }
 
-export type SettlerOptions = { rpcUrl: string; chainId: number; token: string; settlerKey: string }
+type SettlerOptions = { rpcUrl: string; chainId: number; token: string; settlerKey: string }
 
 const TOKEN = [
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',

@@ -8,10 +8,10 @@ const TIMEOUT_MS = 10_000
 const MAX_RESULTS = 10
 const BRAVE_URL = 'https://api.search.brave.com/res/v1/web/search'
 
-export type SearchSettings = { searxngUrl: string | undefined; braveApiKey: string | undefined }
+type SearchSettings = { searxngUrl: string | undefined; braveApiKey: string | undefined }
 
 /** One search result as plain text. */
-export type SearchResult = { title: string; url: string; snippet: string }
+type SearchResult = { title: string; url: string; snippet: string }
 
 /** Searches the web with the engine of the operator. */
 export type WebSearch = {

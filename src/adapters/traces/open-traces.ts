@@ -9,9 +9,9 @@ import { createOpenTurns } from './spans.ts'
 import { traceGateway, traceProvider } from './trace-provider.ts'
 
 /** OTLP/HTTP exporter settings. `headers` are comma-separated `name=value` pairs. */
-export type TraceSettings = { endpoint: string; headers: string | undefined; serviceName: string }
+type TraceSettings = { endpoint: string; headers: string | undefined; serviceName: string }
 
-export type Traces = {
+type Traces = {
   /** Records a span for each provider call, below the turn that it belongs to. */
   trace(provider: AiProvider): AiProvider
   /** Records a span for each agent turn and tool call. */

@@ -16,7 +16,7 @@ export type TunnelEvent =
   | { event: 'tunnel'; version: string; isResumed: boolean }
   | { event: 'reconnecting'; error: string; retryMs: number }
 
-export type DialDeps = {
+type DialDeps = {
   /** Serves a stream that the platform opened. @throws Error for an unknown target. */
   accept: (target: string, stream: TunnelStream) => void
   report: (event: TunnelEvent) => void

@@ -20,12 +20,12 @@ export type LinkTimes = {
   /** How long streams wait for a machine that reconnects. */
   resumeMs: number
 }
-export const LINK_TIMES: LinkTimes = { heartbeat: HEARTBEAT, graceMs: 3000, resumeMs: 30_000 }
+const LINK_TIMES: LinkTimes = { heartbeat: HEARTBEAT, graceMs: 3000, resumeMs: 30_000 }
 
 /** `port` is the gateway's on 127.0.0.1; null while the machine is offline. */
-export type LinkState = { port: number | null; latencyMs: number | null }
+type LinkState = { port: number | null; latencyMs: number | null }
 
-export type MachineAccess = {
+type MachineAccess = {
   /** Returns why a version is refused, or null. */
   checkVersion: (version: string) => string | null
   /** Returns whether the credential of the connection is still valid. */

@@ -24,7 +24,7 @@ const NOTHING = new Uint8Array(0)
 /** One connection that carries a session. `close` may be called more than once. */
 export type Carrier = { send(bytes: Uint8Array): void; close(): void }
 
-export type SessionOptions = {
+type SessionOptions = {
   /** Only the platform opens streams; the machine accepts them. */
   role: 'platform' | 'machine'
   /** Serves a stream that the peer opened. @throws Error for an unknown target. */

@@ -8,7 +8,7 @@ const MIN_CREDIT_BYTES = WINDOW_BYTES / 4
 const READ_AHEAD_BYTES = 64 * 1024
 
 /** The part of a session that a stream uses. */
-export type StreamOwner = {
+type StreamOwner = {
   /** Returns false while the session has too many unacknowledged bytes. */
   canSend(): boolean
   /** Calls `pump` of the stream when the session can send again. */

@@ -36,7 +36,7 @@ export type ChannelSettings = {
   editEveryMs: number
 }
 
-export type ChannelDeps = {
+type ChannelDeps = {
   /** Folder for state; `workspace` receives files. */
   folder: string
   workspace: string
@@ -53,8 +53,8 @@ export type ChannelDeps = {
 }
 
 /** A pairing code that waits for the owner's decision. Times are ISO 8601. */
-export type ListedPairing = { code: string; id: string; name: string; expiresAt: string }
-export type ListedChannel = ConnectionState & { name: MessengerName; people: ListedPerson[]; pairings: ListedPairing[] }
+type ListedPairing = { code: string; id: string; name: string; expiresAt: string }
+type ListedChannel = ConnectionState & { name: MessengerName; people: ListedPerson[]; pairings: ListedPairing[] }
 
 export type Channels = Outbox & {
   list(): ListedChannel[]

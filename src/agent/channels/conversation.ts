@@ -18,7 +18,7 @@ const TYPING_EVERY_MS = 4500
 /** Matches `/stop`, `/stop@name` in groups, and `!stop` for messengers that reserve the slash. */
 const COMMAND = /^[/!](start|stop|new)(?:@\w+)?\s*$/i
 
-export type ConversationDeps = {
+type ConversationDeps = {
   channel: string
   service: Service
   inbox: MessageInbox

@@ -12,7 +12,7 @@ const Pairing = Guest.extend({ code: z.string(), chatId: z.string(), expiresAt: 
 /** `account` is the bot that admitted these people; missing in files of earlier versions. */
 const GuestState = z.object({ people: z.array(Person), pairings: z.array(Pairing), account: z.string().optional() })
 
-export type Pairing = z.infer<typeof Pairing>
+type Pairing = z.infer<typeof Pairing>
 /** `isConfigured`: the agent's settings name the person, who cannot be removed here; `since` is then null. */
 export type ListedPerson = { id: string; name: string | null; since: string | null; isConfigured: boolean }
 

@@ -11,7 +11,7 @@ const LAST_WORDS_MS = 500
 
 const Message = z.looseObject({ jsonrpc: z.literal('2.0') })
 
-export type Program = {
+type Program = {
   cmd: string[]
   folder: string
   environment: Record<string, string>

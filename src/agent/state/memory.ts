@@ -12,7 +12,7 @@ const MAX_KEY_CHARS = 200
 const NEW_KEY_CHARS = 8
 
 /** Name of a fact, and its origin. */
-export type About = { name?: string | undefined; session?: string | undefined; page?: string | undefined }
+type About = { name?: string | undefined; session?: string | undefined; page?: string | undefined }
 
 /**
  * Facts that the agent knows in every session. A change is stored when it resolves; changes by others are visible at
@@ -47,7 +47,7 @@ const MemoryFile = z.object({ nextId: z.number().int(), facts: z.array(StoredFac
 type MemoryFile = z.infer<typeof MemoryFile>
 
 /** A fact of a local memory file; `at` is ISO 8601, missing if it is not readable. */
-export type KeptFact = { key: string; text: string; at?: string }
+type KeptFact = { key: string; text: string; at?: string }
 
 /** Keeps at most 100 facts in a file, for an agent without platform memory. */
 export function createLocalMemory(path: string, clock: Clock): FactStore {

@@ -18,7 +18,7 @@ const Whole = z.object({ text: z.string() })
 const Imported = z.object({ imported: z.number() })
 const Done = z.unknown()
 
-export type PlatformMemorySettings = { platformUrl: string; platformToken: string; folder: string }
+type PlatformMemorySettings = { platformUrl: string; platformToken: string; folder: string }
 
 /**
  * Memory that the platform stores for this agent. It caches nothing, so changes by the owner are visible at once. Facts

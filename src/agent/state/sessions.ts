@@ -28,17 +28,17 @@ const HistorySummary = z.object({
 })
 
 /** `timestamp` is ISO 8601. */
-export type StoredMessage = z.infer<typeof StoredMessage>
+type StoredMessage = z.infer<typeof StoredMessage>
 export type HistorySummary = z.infer<typeof HistorySummary>
 /** A summary follows the message after which it was made. */
-export type HistoryItem = StoredMessage | { role: 'summary'; content: string; coveredCount: number; timestamp: string }
+type HistoryItem = StoredMessage | { role: 'summary'; content: string; coveredCount: number; timestamp: string }
 /** The latest summary and the messages after those it covers; `messageCount` is that of the whole session. */
 export type RecentPast = {
   summary: HistorySummary | null
   messages: Pick<StoredMessage, 'role' | 'content' | 'images'>[]
   messageCount: number
 }
-export type SessionInfo = { key: string; messageCount: number; createdAt: string; lastActivity: string }
+type SessionInfo = { key: string; messageCount: number; createdAt: string; lastActivity: string }
 
 /** Stored conversations of an agent. Calls for one key must not overlap; `TurnQueue` serializes them. */
 export type SessionStore = {

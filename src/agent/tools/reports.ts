@@ -4,7 +4,7 @@ import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { requestIdHeader } from '../../core/request-id.ts'
 
-export type ToolReport = { toolName: string; success: boolean; durationMs: number }
+type ToolReport = { toolName: string; success: boolean; durationMs: number }
 
 export type ToolReporter = (use: ToolReport) => void
 /** Reports to the platform that a limit ended a turn, so that it notifies the owner. */

@@ -2,7 +2,7 @@ import { type Fact, toMemoryLines } from '../../core/text/lines.ts'
 import { toLocalTime } from '../../core/time-zone.ts'
 import type { AgentSkill } from '../tools/skills.ts'
 
-export type PromptParts = {
+type PromptParts = {
   name: string
   now: Date
   timeZone: string | null

@@ -9,9 +9,9 @@ const MAX_RESTARTS = 3
 const INTERRUPTED_TOOL =
   'Interrupted: the agent or its platform ended while this tool was running, so it is not known whether it took effect. Do not call it again before you have checked that, or asked.'
 
-export type ToolStart = { id: string; name: string; input: unknown }
+type ToolStart = { id: string; name: string; input: unknown }
 export type ToolOutput = NonNullable<TurnStep['calls'][number]['output']>
-export type RecordedRequest = Pick<SavedTurn, 'sessionKey' | 'messages'>
+type RecordedRequest = Pick<SavedTurn, 'sessionKey' | 'messages'>
 
 type Listener = (event: ModelEvent) => void
 type SavedIn = { marks: TurnMarks; id: string }
@@ -176,7 +176,7 @@ export function textOf(events: readonly ModelEvent[]): string {
   return events.map((event) => (event.type === 'text' ? event.text : '')).join('')
 }
 
-export function joinTexts(events: readonly ModelEvent[]): ModelEvent[] {
+function joinTexts(events: readonly ModelEvent[]): ModelEvent[] {
   const joined: ModelEvent[] = []
   for (const event of events) {
     const last = joined.at(-1)

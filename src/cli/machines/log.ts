@@ -3,7 +3,7 @@ import { randomText } from '../../core/ids.ts'
 
 const MAX_LINES = 5000
 
-export type MachineLogLine = { cursor: string; at: string; stream: 'stderr'; text: string }
+type MachineLogLine = { cursor: string; at: string; stream: 'stderr'; text: string }
 
 /** The last lines of this process's log, for the platform's log page. */
 export type MachineLog = {

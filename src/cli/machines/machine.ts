@@ -65,7 +65,7 @@ export function addMachineOptions(command: Command): Command {
 }
 
 /** `checkOptions` finds mistakes before the code is used up. @throws UsageError, StartupError */
-export type MachineKind = Pick<Machine, 'mode' | 'agentKind'> & { checkOptions: () => Promise<unknown> }
+type MachineKind = Pick<Machine, 'mode' | 'agentKind'> & { checkOptions: () => Promise<unknown> }
 
 /** How this machine authenticates: as a paired machine, or with an `sk_` key of its owner. */
 export type MachineAccess = { url: string; token: string; paired: MachineCredentials | null }

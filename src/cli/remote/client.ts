@@ -9,7 +9,7 @@ const TIMEOUT_MS = 10 * 60_000
 const LONGEST_WAIT_SECONDS = 60
 const MOST_REFUSALS = 3
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** Client of a server's web API, signed in. */
 export type ServerClient = {

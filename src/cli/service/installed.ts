@@ -6,7 +6,7 @@ import { findManager } from './manager.ts'
 import type { InstalledService } from './unit.ts'
 import { describeUncovered, findUnwritable, listUncovered, listWritePaths, type WritePath } from './write-paths.ts'
 
-export type Installed = InstalledService & { isOfUser: boolean }
+type Installed = InstalledService & { isOfUser: boolean }
 
 /** Returns the service that is installed on this data folder; null without one. */
 export function findInstalledOn(dataDir: string): Installed | null {

@@ -21,7 +21,7 @@ export function listWritePaths({ dataDir, databaseFile, logFile, browseRoot, bac
   return paths.filter(({ folder }) => !isWithin(dataDir, folder))
 }
 
-export function isWithin(parent: string, path: string): boolean {
+function isWithin(parent: string, path: string): boolean {
   const rest = relative(parent, path)
   return rest === '' || (!rest.startsWith('..') && !rest.startsWith('/'))
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /** From the fewest tools to all; each profile includes the previous one. */
 export const TOOL_PROFILES = ['minimal', 'messaging', 'coding', 'full'] as const
-export type ToolProfile = (typeof TOOL_PROFILES)[number]
+type ToolProfile = (typeof TOOL_PROFILES)[number]
 
 type Tool = {
   /** The smallest profile with the tool; null when only its own switch enables it. */

@@ -31,7 +31,7 @@ export function isBackupPlace(to: string): boolean {
 
 export const BAD_SCHEDULE = 'must be five cron fields and a time zone, such as 0 3 * * * Europe/Berlin'
 export const BAD_KEEP = 'must say how many days, weeks and months, such as 7d 4w 6m'
-export const BAD_PLACE = 'must be a folder, or s3://bucket/prefix'
+const BAD_PLACE = 'must be a folder, or s3://bucket/prefix'
 
 const schedule = z.string().transform((text, context): BackupSchedule => {
   const parsed = parseSchedule(text)

@@ -7,7 +7,7 @@ import { isSecretSetting, LISTED_SETTINGS, readSettings } from './read.ts'
 type Values = Record<string, string | undefined>
 
 /** The source of a setting's value; `none` when it is unset and has no default. */
-export type SettingSource = 'flag' | 'environment' | 'file' | 'secret-file' | 'default' | 'none'
+type SettingSource = 'flag' | 'environment' | 'file' | 'secret-file' | 'default' | 'none'
 /** Sources of the given settings by variable. */
 export type SettingSources = Readonly<Record<string, 'flag' | 'environment' | 'file'>>
 

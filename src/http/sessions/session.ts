@@ -8,7 +8,7 @@ import { readBearer } from '../internal-key.ts'
 import { findSessionToken } from './cookie.ts'
 
 /** Looks up the owners of credentials. */
-export type Lookups = {
+type Lookups = {
   findUserBySession(token: string): Promise<SignedInUser | null>
   /** Empty `scopes` do not restrict the key. */
   findUserByKey(apiKey: string, address: string | null): { user: SignedInUser; scopes: readonly string[] } | null

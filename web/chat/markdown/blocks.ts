@@ -1,5 +1,5 @@
 /** A fenced code block, or the text between two blank lines. */
-export type Block = { kind: 'text'; text: string } | { kind: 'code'; code: string; language: string; isOpen: boolean }
+type Block = { kind: 'text'; text: string } | { kind: 'code'; code: string; language: string; isOpen: boolean }
 
 const FENCE = /^(?:`{3,}|~{3,})/
 /** The start of a list item, possibly incomplete. */

@@ -2,7 +2,7 @@
 const MAX_WAITING = 1000
 
 /** Delivers every event to all current listeners. */
-export type EventBroadcast<T> = {
+type EventBroadcast<T> = {
   publish(event: T): void
   /** Yields the events from now on, until `signal` aborts or the broadcast ends. */
   listen(signal: AbortSignal): AsyncIterable<T>

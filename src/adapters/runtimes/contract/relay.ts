@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { portTaken } from './runtime.ts'
 
 /** Connects to an agent; null when it cannot be reached. */
-export type ConnectToAgent = () => Promise<Socket | null>
+type ConnectToAgent = () => Promise<Socket | null>
 
 /** Ports of this machine that lead to agents without one of their own. */
 export type Relays = {

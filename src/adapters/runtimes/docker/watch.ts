@@ -57,7 +57,7 @@ export class ExpectedEvents {
   }
 }
 
-export type DockerWatch = {
+type DockerWatch = {
   listen(signal: AbortSignal): AsyncIterable<RuntimeEvent>
   /** Returns whether the memory limit ended the container's last run. */
   endedOutOfMemory(containerId: string): boolean

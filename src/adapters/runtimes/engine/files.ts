@@ -11,10 +11,10 @@ import { type Engine, hasStatus, LABELS, orNull, toEngineError } from './engine.
 import { findImage } from './images.ts'
 
 /** `filesImages` may serve files, best first; the first local one of this version is used. */
-export type EngineFilesDeps = { engine: Engine; instance: string; filesImages: readonly string[] }
+type EngineFilesDeps = { engine: Engine; instance: string; filesImages: readonly string[] }
 
 /** The volume with an agent's state. */
-export type StateVolume = { agentId: string; name: string; driver: AgentDriver }
+type StateVolume = { agentId: string; name: string; driver: AgentDriver }
 
 const SERVED_AT = '/data'
 export const PROGRAM = '/usr/local/bin/stead'

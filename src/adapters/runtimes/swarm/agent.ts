@@ -94,7 +94,7 @@ export async function restartInSwarm(deps: SwarmRuntimeParts, id: string): Promi
 }
 
 /** A volume of a removed agent on another node, which only that node's engine can remove. */
-export type LeftVolume = { node: string; volume: string; isEmpty: boolean }
+type LeftVolume = { node: string; volume: string; isEmpty: boolean }
 
 /** Removes the agent with its data. A volume on another node is emptied, because it cannot be removed from here. */
 export async function removeFromSwarm(deps: SwarmRuntimeParts, id: string): Promise<LeftVolume | null> {

@@ -16,7 +16,7 @@ import { driverOfService, toVolumeOptions } from './spec.ts'
 import { requireWholeArchive, STATE_OWNER, STATE_PORT, STATE_TOKEN_HASH } from './state-server.ts'
 
 /** A volume of an agent on a node other than that of our engine. */
-export type RemoteVolume = { service: SwarmService; name: string; nodeId: string }
+type RemoteVolume = { service: SwarmService; name: string; nodeId: string }
 
 const SERVED_AT = '/data'
 const LOOK_AGAIN_MS = 200

@@ -20,7 +20,7 @@ import { isScaledByHand, NODE_LABEL, wantedOf } from './spec.ts'
 import { hasUnwantedTask, pinAgent, remind } from './waiting.ts'
 
 /** `change` runs work on an agent when nothing else is pending for it. */
-export type SwarmWatchDeps = SwarmRuntimeParts & {
+type SwarmWatchDeps = SwarmRuntimeParts & {
   log: Log
   counter: RestartCounter
   change: (agentId: string, work: () => Promise<void>) => Promise<void>
@@ -28,7 +28,7 @@ export type SwarmWatchDeps = SwarmRuntimeParts & {
   moves: Moves
 }
 
-export type SwarmWatch = {
+type SwarmWatch = {
   listen(signal: AbortSignal): AsyncIterable<RuntimeEvent>
   close(): void
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { orLate } from '../../../core/concurrency/race.ts'
 
 const Disconnect = z.object({ type: z.literal('disconnect'), reason: z.string() })
-export type Envelope = { type: string; body: unknown }
+type Envelope = { type: string; body: unknown }
 type Acknowledged = Envelope & { ack: () => Promise<void> }
 
 const PING_TIMEOUT_MS = 15_000

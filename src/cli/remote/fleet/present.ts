@@ -30,7 +30,7 @@ export type PresentAgent = {
   caps: z.infer<typeof Caps>
   instructions: Instructions
 }
-export type Instructions = { text: string | null; unreadable: string | null }
+type Instructions = { text: string | null; unreadable: string | null }
 export type ListedAgent = Pick<FleetAgent, 'id' | 'name' | 'labels'>
 
 /** Lists all agents of the caller by name. */

@@ -12,7 +12,7 @@ export type Member = {
 export type MemberReport<T> = { member: T; fate: Fate; reason: string | null }
 
 /** Called with each outcome as soon as it is known; a rollback reports the agent again. */
-export type Listener<T> = (report: MemberReport<T>) => void
+type Listener<T> = (report: MemberReport<T>) => void
 
 /**
  * Updates a fleet in waves: the first agent alone, then twice as many each time, up to `mostAtOnce`. After a wave with

@@ -77,7 +77,7 @@ export function toKeyLimits(row: KeyColumns, now: Date): KeyLimits {
 }
 
 /** Returns the monthly budget that counts at `now`. */
-export function budgetAt(row: Pick<ApiKeyRow, 'budgetMicroUsd'> & IncreaseColumns, now: Date): MicroUsd | null {
+function budgetAt(row: Pick<ApiKeyRow, 'budgetMicroUsd'> & IncreaseColumns, now: Date): MicroUsd | null {
   const { budgetMicroUsd, budgetIncreaseMicroUsd, budgetIncreaseUntil } = row
   if (budgetMicroUsd === null || budgetIncreaseMicroUsd === null) return budgetMicroUsd
   return budgetIncreaseUntil !== null && budgetIncreaseUntil > now

@@ -30,7 +30,7 @@ const PASSWORDS_PER_ADDRESS = { limit: 50, windowMs: QUARTER_HOUR_MS }
 type LoginAttempt = { device: Throttle | null; pair: Throttle; shared: Throttle[] }
 
 /** The counters that were incremented: `own` concerns only this client, `shared` also other clients. */
-export type CountedAttempt = { own: Throttle; shared: Throttle[] }
+type CountedAttempt = { own: Throttle; shared: Throttle[] }
 
 /**
  * Returns the counters of a password attempt. The account need not exist, so being limited reveals nothing. `device` is

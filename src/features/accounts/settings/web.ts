@@ -11,7 +11,7 @@ import { readSessionToken } from '../sessions/start-session.ts'
 import { PatchSettingsRequest, Settings, UpdateSettingsRequest } from './schemas.ts'
 import { type AccountSettings, getSettings, patchSettings, updateSettings } from './settings.ts'
 
-export type SettingsWebDeps = Base & {
+type SettingsWebDeps = Base & {
   mailer: Mailer
   passwords: Passwords
   signUp: { walletEmailDomain: string }

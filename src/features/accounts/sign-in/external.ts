@@ -16,7 +16,7 @@ export type ExternalDeps = EnterDeps & {
 export type SignInFailure = 'IdpNotConfigured' | 'IdpAuthFailed' | 'IdpTokenFailed' | 'IdpNoEmail' | 'IdpAuthError'
 
 /** The query of a callback, which is untrusted. */
-export type Callback = {
+type Callback = {
   search: string
   code: string | undefined
   error: string | undefined

@@ -24,7 +24,7 @@ import {
 } from './schemas.ts'
 import { issueNonce, signInWithWallet, type WalletDeps } from './wallet.ts'
 
-export type SignInWebDeps = ExternalDeps & {
+type SignInWebDeps = ExternalDeps & {
   chain: WalletDeps['chain']
   siweChainId: number
   sessions: Sessions

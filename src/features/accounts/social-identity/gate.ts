@@ -3,7 +3,7 @@ import { AppError } from '../../../core/errors.ts'
 
 type Address = `0x${string}`
 
-export type TokenGateOptions = {
+type TokenGateOptions = {
   /** Address of the token's contract. */
   address: string | undefined
   rpcUrl: string | undefined

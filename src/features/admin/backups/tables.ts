@@ -1,7 +1,7 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** Kinds of runs: create a backup, verify it, restore it for a drill, restore one agent. */
-export const BACKUP_KINDS = ['backup', 'verify', 'drill', 'restore'] as const
+const BACKUP_KINDS = ['backup', 'verify', 'drill', 'restore'] as const
 
 /**
  * One row per run, scheduled or started by an administrator. `finishedAt` is null while it is in progress; `error` is

@@ -8,7 +8,7 @@ import type { ProviderRequest, ProviderTest } from './schemas.ts'
 const TRIAL_MS = 10_000
 const MAX_SHOWN_MODELS = 20
 /** Ollama's default address. */
-export const OLLAMA_URL = 'http://127.0.0.1:11434/v1'
+const OLLAMA_URL = 'http://127.0.0.1:11434/v1'
 const PROBE_MS = 300
 
 /** Validates the id of a custom provider. @throws AppError `invalid`. */

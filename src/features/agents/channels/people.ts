@@ -16,7 +16,7 @@ import {
 } from './tables.ts'
 
 /** A channel of one agent that the platform serves. */
-export type ChannelKey = { agentId: string; channel: PlatformChannel }
+type ChannelKey = { agentId: string; channel: PlatformChannel }
 
 /** Returns whether a person may write to the agent. The owner may from their own verified address. */
 export function mayWrite(db: Db | Tx, { agentId, channel }: ChannelKey, personId: string): boolean {

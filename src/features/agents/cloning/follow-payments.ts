@@ -12,7 +12,7 @@ import { agents } from '../registry/tables.ts'
 import { type BookClonePayment, toReference } from './clone.ts'
 import { type ClonePaymentRow, clonePayments } from './tables.ts'
 
-export type FollowDeps = Base & { clonePayments: TokenPayments; bookClonePayment: BookClonePayment }
+type FollowDeps = Base & { clonePayments: TokenPayments; bookClonePayment: BookClonePayment }
 
 const EVERY_MS = 10_000
 const BATCH = 20

@@ -5,7 +5,7 @@ const REQUIRED = 'Missing required fields: parentAgentId, name, paymentProof'
 const address = (name: string) =>
   z.string(`paymentProof.${name} is required`).regex(/^0x[0-9a-fA-F]{40}$/, `paymentProof.${name} must be an address`)
 
-export const SPECIALIZATIONS = ['general', 'ar', 'promo', 'booking', 'support', 'analytics'] as const
+const SPECIALIZATIONS = ['general', 'ar', 'promo', 'booking', 'support', 'analytics'] as const
 
 /**
  * A payer's claim about their payment. Only the chain is trusted; the claim says where to look. `timestamp` is in

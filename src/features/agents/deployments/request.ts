@@ -32,7 +32,7 @@ const WAIT_MS = 14_000
 const POLL_MS = 25
 
 /** Outcome of a deployment request. `wasRunning`: there was nothing to do. */
-export type DeploymentOutcome = { agent: AgentRow; wasRunning: boolean }
+type DeploymentOutcome = { agent: AgentRow; wasRunning: boolean }
 
 /**
  * Requests a deployment and waits up to 14 s for its end; it continues in the queue afterwards. An unknown agent is

@@ -29,7 +29,7 @@ export type Registration = Pick<InstallationRow, 'userId' | 'name' | 'mode'> & {
 type MachineDeps = { clock: Clock; sealer: Sealer }
 
 /** Returns the purpose for which an installation's gateway token is encrypted. */
-export function purposeOf(id: string): SealPurpose {
+function purposeOf(id: string): SealPurpose {
   return `installations:gatewayToken:${id}`
 }
 

@@ -26,7 +26,7 @@ const MAX_OPEN_CODES = 10
 const KEPT_MS = 24 * 60 * 60_000
 
 /** A new code as shown once to its owner, in the form `ABCD-EFGH`. */
-export type NewPairingCode = { code: string; expiresAt: Date }
+type NewPairingCode = { code: string; expiresAt: Date }
 
 /** Creates a one-time code for a machine of the user. @throws AppError `limited` at 10 unused codes. */
 export async function createPairingCode(
@@ -53,7 +53,7 @@ export async function createPairingCode(
 }
 
 /** Credentials of a paired machine. `token` is its agent's: it opens the tunnel and calls models, nothing else. */
-export type Paired = { installationId: string; agentId: string; userId: string; name: string; token: string }
+type Paired = { installationId: string; agentId: string; userId: string; name: string; token: string }
 
 /**
  * Exchanges a code once for the credentials of a machine. A machine of the same name gets a new token, and the old one

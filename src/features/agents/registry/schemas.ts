@@ -163,7 +163,7 @@ export const AgentMessagesQuery = z.object({
 export type AgentMessagesQuery = z.infer<typeof AgentMessagesQuery>
 
 /** A message in a conversation with an agent; `platform` is the messenger or the dashboard. */
-export const AgentMessage = z.object({
+const AgentMessage = z.object({
   id: z.string(),
   agentId: z.string(),
   sender: z.enum(['user', 'agent']),

@@ -21,7 +21,7 @@ type RecordDeps = { clock: Clock; sealer: Sealer }
 export type Configuration = AgentSettings & Pick<RevisionRow, 'tools' | 'instructions' | 'image' | 'runtimeVersion'>
 
 /** `tools` and `instructions` are given when they changed; undefined keeps what is recorded. */
-export type RecordedChange = {
+type RecordedChange = {
   author: string
   restoredFrom?: number | null
   tools?: RecordedTools | null
@@ -76,7 +76,7 @@ export function listRevisions(db: Db | Tx, agentId: string): RevisionRow[] {
   return db.select().from(agentRevisions).where(ofAgent).orderBy(desc(agentRevisions.number)).all()
 }
 
-export function findLatestRevision(db: Db | Tx, agentId: string): RevisionRow | null {
+function findLatestRevision(db: Db | Tx, agentId: string): RevisionRow | null {
   const ofAgent = eq(agentRevisions.agentId, agentId)
   return db.select().from(agentRevisions).where(ofAgent).orderBy(desc(agentRevisions.number)).limit(1).get() ?? null
 }

@@ -30,7 +30,7 @@ import type { Revision, RevisionDetail } from './schemas.ts'
 import type { RecordedTools, RevisionRow } from './tables.ts'
 
 /** Replaces the tool settings of an agent in the caller's transaction; null restores the plan's defaults. */
-export type RestoreTools = (tx: Tx, agent: AgentRow, tools: RecordedTools | null, now: Date) => void
+type RestoreTools = (tx: Tx, agent: AgentRow, tools: RecordedTools | null, now: Date) => void
 
 export type RestoreDeps = Base & {
   checkModel: CheckModel

@@ -140,7 +140,7 @@ export function retryAt({ since, retries }: Watch, { retryAfterMs }: Pick<Watchd
 }
 
 /** Returns the rung that the next repair takes; null when all were used up. */
-export function nextRung(watch: Watch, rules: WatchdogRules): Rung | null {
+function nextRung(watch: Watch, rules: WatchdogRules): Rung | null {
   if (!rules.repairsItself) return null
   if (watch.rung !== null && watch.state !== 'repairing') return watch.rung
   if (watch.attempts < rules.maxRepairAttempts && !watch.rungs.includes('restart')) return 'restart'

@@ -11,7 +11,7 @@ const KEPT_HOURS = 30 * DAY_HOURS + 1
 export type UptimeSpan = { upMs: number; downMs: number; unknownMs: number }
 
 /** Uptime in percent of the watched time of the last 24 hours, 7 and 30 days; null when never watched. */
-export type Uptime = { day: number | null; week: number | null; month: number | null }
+type Uptime = { day: number | null; week: number | null; month: number | null }
 
 /** Splits the `elapsedMs` since a probe: its result holds for at most `trustMs`, the rest is unknown. */
 export function toUptimeSpan(wasHealthy: boolean, elapsedMs: number, trustMs: number): UptimeSpan {

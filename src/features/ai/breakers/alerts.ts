@@ -28,7 +28,7 @@ const REACHED = {
   text: 'The agent has reached its daily model limit. Further calls are rejected until midnight, or until you raise the limit.',
 } as const
 
-export type CapAlertDeps = {
+type CapAlertDeps = {
   db: Db
   agentSums: RunningSums
   breakers: Pick<Breakers, 'takeRefused'>

@@ -19,7 +19,7 @@ const STOP_JOB = 'limits.stop'
 const KEPT_DAYS = 31
 
 /** A request of an agent's owner for more of something today; `amount` is in micro-USD for money. */
-export type MoreAsked = { agentId: string; kind: LimitKind; amount: number; day: string }
+type MoreAsked = { agentId: string; kind: LimitKind; amount: number; day: string }
 /** Asks an agent's owner. @returns the id of the approval; null when it was denied today. */
 export type AskForMore = (tx: Tx, asked: MoreAsked) => string | null
 

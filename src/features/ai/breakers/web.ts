@@ -14,7 +14,7 @@ import { type Caller, type ChangeDeps, changeCaps, pause, resume } from './chang
 import { findCaps } from './day-limits.ts'
 import { Breaker, ChangeCapsRequest, PauseAllRequest, PauseRequest, PauseState } from './schemas.ts'
 
-export type BreakersWebDeps = ChangeDeps & { agentSums: RunningSums; guards: Guards }
+type BreakersWebDeps = ChangeDeps & { agentSums: RunningSums; guards: Guards }
 
 const ofAgents: RouteOptions = { scope: 'agents', worksOnFullDisk: true }
 

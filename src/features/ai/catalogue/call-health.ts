@@ -17,7 +17,7 @@ type Calls = { at: Float64Array; latencyMs: Float32Array; failed: Uint8Array; ne
 export type CallFigures = { calls: number; errorRate: number; latencyMs: { p50: number | null; p95: number | null } }
 
 /** Remembers the outcome of recent calls by model, in memory. */
-export type CallHealth = {
+type CallHealth = {
   note(key: string, latencyMs: number, failed: boolean): void
   /** Returns null without a call in the last 15 minutes. */
   figuresOf(key: string): CallFigures | null

@@ -17,7 +17,7 @@ export function isUpper(code: number): boolean {
   return code >= 65 && code <= 90
 }
 
-export function isAsciiLetter(code: number): boolean {
+function isAsciiLetter(code: number): boolean {
   return isUpper(code) || (code >= 97 && code <= 122)
 }
 

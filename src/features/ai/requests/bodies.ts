@@ -15,7 +15,7 @@ const GATHER_MS = 250
 const MAX_WAITING = 64 * 1024 * 1024
 
 /** The bodies of a call as received and sent. `answer` is null when there is none. */
-export type CallBodies = { generationId: string; userId: string; request: string; answer: string | null }
+type CallBodies = { generationId: string; userId: string; request: string; answer: string | null }
 
 export type BodyLog = {
   /** Returns at once and never throws, so that logging cannot delay or fail an answer. */

@@ -13,7 +13,7 @@ import type { Turn } from './turn.ts'
 
 type AnswerDeps = { clock: Clock; log: Log; responses: ResponseStore }
 /** An event as it is sent: its name and the text of its JSON. */
-export type SentEvent = { event: string; json: string }
+type SentEvent = { event: string; json: string }
 
 /** Returns the response as JSON, the provider's own text where nothing differs, and stores it where the caller wants that. */
 export async function toResponseJson(deps: AnswerDeps, turn: Turn, completed: Completed): Promise<string> {

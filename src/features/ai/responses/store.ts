@@ -25,7 +25,7 @@ const PAGE = 500
 const MAX_IDS = 500
 
 /** A response, and the ids of its output items. */
-export type NewStoredResponse = Pick<StoredResponseRow, 'id' | 'userId' | 'previousId' | 'input' | 'response'> & {
+type NewStoredResponse = Pick<StoredResponseRow, 'id' | 'userId' | 'previousId' | 'input' | 'response'> & {
   itemIds: readonly string[]
 }
 

@@ -11,7 +11,7 @@ import { messages } from '../chat/tables.ts'
 import { requireEndpoint } from '../chat/turns/ask.ts'
 import { listSkills } from './agent-api.ts'
 
-export const API_VERSION = '1.0.0'
+const API_VERSION = '1.0.0'
 
 /**
  * Returns the health that an agent reports; for a stopped agent, only the stored fields.

@@ -37,7 +37,7 @@ export const WaitQuery = z.object({
     .default(0),
 })
 
-export const APPROVAL_STATUSES = ['waiting', 'approved', 'denied', 'expired', 'used'] as const
+const APPROVAL_STATUSES = ['waiting', 'approved', 'denied', 'expired', 'used'] as const
 
 /** Query of `GET /api/approvals`: newest first; `before` is the `next` of the previous page. */
 export const ApprovalQuery = z.object({

@@ -32,7 +32,7 @@ export function copyAttachments(tx: Tx, from: MessageRow, to: MessageRow): void 
   }
 }
 
-export function listAttachments(db: Db | Tx, messageIds: readonly string[]): AttachmentRow[] {
+function listAttachments(db: Db | Tx, messageIds: readonly string[]): AttachmentRow[] {
   return db
     .select()
     .from(chatAttachments)

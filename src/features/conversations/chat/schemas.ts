@@ -128,7 +128,7 @@ export type MessageList = z.infer<typeof MessageList>
 /**
  * A `running` turn continues without listeners; `stopped` means stopped by the user; `failed` has a reason in `error`.
  */
-export const TurnState = z.enum(['running', 'done', 'stopped', 'failed'])
+const TurnState = z.enum(['running', 'done', 'stopped', 'failed'])
 
 /** A tool call; `arguments` and `result` are JSON or text, truncated if long. */
 export const ToolCall = z.object({

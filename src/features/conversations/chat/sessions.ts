@@ -101,7 +101,7 @@ export function listSessionMessages(db: Db, session: ChatSessionRow, limit: numb
     .reverse()
 }
 
-export function touchSession(clock: Clock, tx: Tx, id: string): void {
+function touchSession(clock: Clock, tx: Tx, id: string): void {
   tx.update(chatSessions).set({ lastActivity: clock.now() }).where(eq(chatSessions.id, id)).run()
 }
 

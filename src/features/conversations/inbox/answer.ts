@@ -20,7 +20,7 @@ import type { Base } from '../../base.ts'
 import { type InboxRow, inboxMessages } from './tables.ts'
 
 /** Sends the reply to a mail; `CODE_JOB` sends a pairing code to a stranger. */
-export const ANSWER_MAIL_JOB = 'inbox.answer'
+const ANSWER_MAIL_JOB = 'inbox.answer'
 export const CODE_JOB = 'inbox.code'
 
 const HOUR_MS = 3_600_000
@@ -31,7 +31,7 @@ const MAX_OF_AGENT = 60
 const MAX_ATTEMPTS = 24
 
 /** Status of the reply to a mail; null while the agent does not answer mail. */
-export type AnswerDecision = Pick<InboxRow, 'answerStatus' | 'answerError'> | null
+type AnswerDecision = Pick<InboxRow, 'answerStatus' | 'answerError'> | null
 
 /** Enqueues the reply in the transaction that stores it, unless it must not be sent. */
 export function putAnswerOnItsWay(deps: Base & ReachDeps, tx: Tx, mail: InboxRow): AnswerDecision {
@@ -111,7 +111,7 @@ async function giveUp(deps: Base, id: string, error: unknown): Promise<void> {
 }
 
 /** The recipient of a pairing code, and the mail that it answers. */
-export const CodeMail = z.object({
+const CodeMail = z.object({
   agentId: z.string(),
   to: z.string(),
   code: z.string(),

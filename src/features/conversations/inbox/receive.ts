@@ -38,10 +38,10 @@ export type IncomingMail = {
  * Outcome of a mail: accepted for an agent, rejected, rejected with a pairing code, over the limit of one sender, or
  * without content.
  */
-export type MailOutcome = 'processed' | 'rejected' | 'pairing' | 'rate_limited' | 'fetch_error'
+type MailOutcome = 'processed' | 'rejected' | 'pairing' | 'rate_limited' | 'fetch_error'
 
 /** A parsed mail. Parsing takes too long for a write transaction. */
-export type ReadMail = MailThread & {
+type ReadMail = MailThread & {
   /** Null unless exactly one address is given, and for a mail that fails DMARC. */
   sender: string | null
   senderName: string
@@ -52,7 +52,7 @@ export type ReadMail = MailThread & {
   automatic: string | null
 }
 
-export type MailContent = { text: string; files: MailFile[] }
+type MailContent = { text: string; files: MailFile[] }
 
 /** Parses a mail without its body. */
 export function readMail({ from, to, subject, headers, authentication, messageId }: IncomingMail): ReadMail {
@@ -81,7 +81,7 @@ function toAgentId(address: string): string {
 }
 
 /** The recipient agent, and whether the sender is admitted; null for a mail without a recipient. */
-export type Addressed = { agent: Pick<AgentRow, 'id' | 'ownerId'>; sender: string; isLetIn: boolean }
+type Addressed = { agent: Pick<AgentRow, 'id' | 'ownerId'>; sender: string; isLetIn: boolean }
 
 /** Finds the recipient without side effects. */
 export function addressMail(

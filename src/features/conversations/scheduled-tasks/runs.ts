@@ -16,7 +16,7 @@ const MAX_RUNNING_OF_USER = 2
 /** Runs kept per task, and heartbeats per agent. */
 const RUNS_KEPT = 50
 const UNFINISHED = ['queued', 'running'] as const
-export type NewRun = Pick<TaskRunRow, 'taskId' | 'ownerId' | 'agentId' | 'trigger' | 'dueAt'> & { prompt?: string }
+type NewRun = Pick<TaskRunRow, 'taskId' | 'ownerId' | 'agentId' | 'trigger' | 'dueAt'> & { prompt?: string }
 
 /** Payload of the job: the prompt at the time the run started. */
 export const RunJob = z.object({

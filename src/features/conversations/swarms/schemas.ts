@@ -89,7 +89,7 @@ export const SwarmList = z.object({ swarms: z.array(Swarm), count: z.number(), h
 export type SwarmList = z.infer<typeof SwarmList>
 
 /** State of a run; all but `running` are final. */
-export const RunState = z.enum(['running', 'completed', 'partially_failed', 'failed', 'cancelled'])
+const RunState = z.enum(['running', 'completed', 'partially_failed', 'failed', 'cancelled'])
 
 export const RunLine = z.object({
   id: z.string(),

@@ -16,7 +16,7 @@ const SHOWN = 20
 type By = { user: SignedInUser; address: string | null }
 
 const Opened = z.object({ secret: z.string(), url: z.string() })
-export type OpenedChannel = z.infer<typeof Opened>
+type OpenedChannel = z.infer<typeof Opened>
 
 /** @throws AppError `not_found`. */
 export function showWebhookChannel(

@@ -76,7 +76,7 @@ export type FleetPage = z.infer<typeof FleetPage>
 export const FleetEvent = z.object({ changed: z.array(FleetFigures), gone: z.array(z.string()) })
 export type FleetEvent = z.infer<typeof FleetEvent>
 
-export const FLEET_VERBS = ['start', 'stop', 'restart', 'update', 'delete'] as const
+const FLEET_VERBS = ['start', 'stop', 'restart', 'update', 'delete'] as const
 
 /** `POST /api/fleet/changes`. */
 export const FleetChange = z.object({

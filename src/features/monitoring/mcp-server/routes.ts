@@ -13,7 +13,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import type { VerifyKey } from '../../accounts/keys/verify.ts'
 import { type McpToolDeps, registerTools } from './tools.ts'
 
-export type McpServerDeps = McpToolDeps & {
+type McpServerDeps = McpToolDeps & {
   guards: Guards
   verifyKey: VerifyKey
   requestsPerMinute: { backend: number; chat: number }

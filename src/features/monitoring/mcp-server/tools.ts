@@ -16,7 +16,7 @@ const MAX_TREE_DEPTH = 6
 export type McpToolDeps = QueryDeps & ChatDeps & WorkspaceDeps & { logViewers: LogViewers }
 
 /** The caller and the scopes of its key; empty `scopes` allow everything. */
-export type McpCaller = { user: SignedInUser; scopes: readonly string[]; signal: AbortSignal }
+type McpCaller = { user: SignedInUser; scopes: readonly string[]; signal: AbortSignal }
 
 const agentId = z.string().min(1).max(100).describe('Id of one of your agents')
 

@@ -12,7 +12,7 @@ export const HOLDING_KINDS = ['credits', 'escrow'] as const
  * away.
  */
 export const ACCOUNT_KINDS = [...HOLDING_KINDS, 'wallets', 'payees', 'cards', 'chain', 'sales', 'grants'] as const
-export type AccountKind = (typeof ACCOUNT_KINDS)[number]
+type AccountKind = (typeof ACCOUNT_KINDS)[number]
 
 /** An account by name; its first line creates it. `ownerId` is empty for the operator's accounts. */
 export type Account = { kind: AccountKind; ownerId: string; currency: LedgerCurrency }

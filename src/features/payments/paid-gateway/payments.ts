@@ -89,7 +89,7 @@ export function earnPayment(deps: Base, { id }: GatewayPaymentRow): Promise<stri
 }
 
 /** Destination of a refund. */
-export type Refund = { to: 'credits' | 'payer'; amountMicros: number; currency: string; receipt: string }
+type Refund = { to: 'credits' | 'payer'; amountMicros: number; currency: string; receipt: string }
 
 /**
  * Refunds failed work to the user's credits, or holds the money for the paying address. One USDC equals one dollar of

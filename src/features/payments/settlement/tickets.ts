@@ -11,7 +11,7 @@ import { transfer } from '../ledger/post.ts'
 import { type EventRow, events } from '../underground/tables.ts'
 import { type TicketRow, tickets } from './tables.ts'
 
-export type Purchase = { eventId: number; email?: string | undefined }
+type Purchase = { eventId: number; email?: string | undefined }
 /** Records the id in the transaction, so a retried request finds it. */
 type Note = Once['note']
 

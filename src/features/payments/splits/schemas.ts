@@ -94,7 +94,6 @@ const PartStatus = z.enum([
   'unknown',
   'denied',
 ])
-export type PartStatus = z.infer<typeof PartStatus>
 
 /** Amounts are decimal text in USDC, shares decimal text in percent. */
 export const SplitPart = z.object({

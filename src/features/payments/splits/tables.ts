@@ -5,7 +5,7 @@ import { users } from '../../accounts/users/tables.ts'
 import { managedWallets, walletPayments } from '../wallets/tables.ts'
 
 /** The last three states are final. */
-export const SPLIT_STATES = ['queued', 'processing', 'settled', 'partially_settled', 'failed'] as const
+const SPLIT_STATES = ['queued', 'processing', 'settled', 'partially_settled', 'failed'] as const
 
 /**
  * An amount in USDC that a wallet pays out to recipients. `userId` and `agentId` are as requested; `ownerId` is the

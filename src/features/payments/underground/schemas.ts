@@ -121,7 +121,7 @@ export const OwnMessage = z
   })
 export type OwnMessage = z.infer<typeof OwnMessage>
 
-export const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
+const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
 
 /** Sender and time, which the signature check needs. */
 export const SignedPart = z.object({

@@ -14,7 +14,7 @@ const WINDOW_MS = 5 * 60_000
 const SIGNATURE = /^0x(?:[0-9a-fA-F]{2}){65,10000}$/
 
 /** The verified sender of a message. */
-export type Sender = { agent: AgentRow; version: string }
+type Sender = { agent: AgentRow; version: string }
 
 /**
  * Returns the agent that signed a message: the signature is valid, at most five minutes old, and of a wallet of the

@@ -5,7 +5,7 @@ import { AppError, errorMessage } from '../../../core/errors.ts'
 export type TokenChains = Readonly<Record<Currency, TokenChain>>
 
 /** Holdings of an address in one token; `microUsd` is null with the reason when the chain cannot be reached. */
-export type Balance = { currency: Currency; network: string; microUsd: bigint | null; problem: string | null }
+type Balance = { currency: Currency; network: string; microUsd: bigint | null; problem: string | null }
 
 /** Returns the holdings of `address` in millionths. @throws AppError `unavailable` when the chain cannot be reached. */
 export async function readTokenBalance(chains: TokenChains, currency: Currency, address: string): Promise<bigint> {

@@ -115,7 +115,7 @@ export const AddressBalances = z.object({
 export type AddressBalances = z.infer<typeof AddressBalances>
 
 /** Dollars as decimal text; null is unlimited. */
-export const Policy = z.object({
+const Policy = z.object({
   perPayment: z.string().nullable(),
   perDay: z.string().nullable(),
   perMonth: z.string().nullable(),
@@ -123,7 +123,6 @@ export const Policy = z.object({
   recipients: z.array(z.string()).nullable(),
   frozen: z.boolean(),
 })
-export type Policy = z.infer<typeof Policy>
 
 export const ManagedWallet = z.object({
   id: z.string(),

@@ -11,7 +11,7 @@ export type ColonyReads = {
   pricing(agentId: string): Promise<Pricing>
   endpoints(): Promise<EndpointEntry[]>
 }
-export type JoinRequest = { agentId: string; walletAddress: string; designation?: string | undefined }
+type JoinRequest = { agentId: string; walletAddress: string; designation?: string | undefined }
 
 /** Tiers for gateways that report a fitness without a tier. */
 const UPSTREAM_TIERS: readonly [least: number, tier: string][] = [
@@ -46,14 +46,14 @@ export function createUpstreamReads(upstream: ColonyUpstream): ColonyReads {
 }
 
 /** @throws AppError `upstream_failed` for a rejection, `internal` for an unreadable response. */
-export function requireObject({ isOk, body, status }: UpstreamAnswer): Record<string, unknown> {
+function requireObject({ isOk, body, status }: UpstreamAnswer): Record<string, unknown> {
   if (!isOk) throw gatewayError('upstream_failed', { upstreamStatus: status })
   if (!body) throw gatewayError('internal')
   return body
 }
 
 /** Existing clients expect one message for every gateway failure. */
-export function gatewayError(kind: 'internal' | 'upstream_failed', extra: Record<string, unknown> = {}): AppError {
+function gatewayError(kind: 'internal' | 'upstream_failed', extra: Record<string, unknown> = {}): AppError {
   return new AppError(kind, 'x402 gateway error', { success: false, ...extra })
 }
 

@@ -13,7 +13,7 @@ import type { ColonyReads } from './gateway.ts'
 import { type PayDeps, parsePayRequest, pay } from './pay.ts'
 import { GatewayWords, X402Request, X402Result } from './schemas.ts'
 
-export type X402WebDeps = PayDeps & {
+type X402WebDeps = PayDeps & {
   colony: ColonyReads
   guards: Guards
   idempotency: Idempotency

@@ -9,7 +9,7 @@ import { requireSendable } from '../wallets/policy.ts'
 import type { PaymentRow } from '../wallets/tables.ts'
 import { toObject } from './gateway.ts'
 
-export type UpstreamPaymentDeps = Base & {
+type UpstreamPaymentDeps = Base & {
   colonyUpstream: ColonyUpstream | null
   /** A standby copy of an installation pays nothing. */
   isStandby: boolean

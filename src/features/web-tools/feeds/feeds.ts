@@ -18,7 +18,7 @@ const MAX_VALUES = 300_000
 type FeedSource = Config['feeds'][number]
 
 /** The source's JSON, or its error status with the payment challenge of a 402. */
-export type FeedAnswer = { data: unknown; fetchedAt: Date; isStale: boolean } | { status: number; challenge: unknown }
+type FeedAnswer = { data: unknown; fetchedAt: Date; isStale: boolean } | { status: number; challenge: unknown }
 
 export type Feeds = {
   ids: readonly string[]

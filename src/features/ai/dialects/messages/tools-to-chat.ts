@@ -2,7 +2,7 @@ import type { JsonObject } from '../dialect.ts'
 import { invalidField, readList, readObject, readString, requireKnownFields } from './read-fields.ts'
 
 /** Chat tools and their choice, and the built-in tools that were left out. */
-export type ChatTools = { body: JsonObject; dropped: string[] }
+type ChatTools = { body: JsonObject; dropped: string[] }
 
 /** Tools that Anthropic runs itself; a request works without them. */
 const SERVER_TOOLS = /^(?:web_search|web_fetch|tool_search_tool)_/

@@ -5,7 +5,7 @@ import { isJsonObject } from './fields.ts'
 /** A tool call of a chunk. `index` and `id` may be missing. */
 export type CallDelta = { index: number | null; id: string; name: string; args: string; extra: unknown }
 /** The content of one chunk of a chat completion; absent content is empty. */
-export type ChatDelta = {
+type ChatDelta = {
   reasoning: string
   /** The field that the reasoning was in, if the provider wants it back. */
   reasoningField: string | null

@@ -5,7 +5,7 @@ import { isJsonObject } from './fields.ts'
  * The fields that a chat provider requires in the next request: the reasoning of its message and the extra content of its
  * tool calls, such as Gemini's thought signatures. Clients keep it as the encrypted content of a reasoning item.
  */
-export type Continuity = {
+type Continuity = {
   /** The requested model; other models do not get these fields. */
   model: unknown
   /** Fields of the assistant message. */

@@ -3,7 +3,7 @@ import { arrayAt, isJsonObject, isSet, objectAt, parameterError, textAt, without
 import { type ListedTool, listTools, toChatName } from './listed-tools.ts'
 
 /** The parts of a chat request that concern tools, and the types of the built-in tools that were left out. */
-export type ChatTools = { fields: JsonObject; dropped: readonly string[] }
+type ChatTools = { fields: JsonObject; dropped: readonly string[] }
 
 /** Built-in tools that clients list in every request and can work without. */
 const DROPPED_TYPES = new Set([

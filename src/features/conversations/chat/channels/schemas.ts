@@ -17,7 +17,7 @@ const Status = z.enum(['sent', 'stopped', 'failed'])
 const At = z.iso.datetime({ offset: true, message: 'at must be a time in ISO 8601' })
 
 /** A message on a messenger. `session` is the agent's session key, `title` the person or group. */
-export const ReportedLine = z.object({
+const ReportedLine = z.object({
   type: z.literal('message'),
   id: ExternalId,
   platform: z.enum(MESSENGERS),
@@ -29,13 +29,12 @@ export const ReportedLine = z.object({
   status: Status,
   at: At,
 })
-export type ReportedLine = z.infer<typeof ReportedLine>
 
 /** A tool call and the number of characters before it. */
 const PlacedToolCall = ToolCall.extend({ offset: z.number().int().min(0) })
 
 /** The outcome of the turn that answered the message `question`; an empty `text` creates no message. */
-export const ReportedAnswer = z.object({
+const ReportedAnswer = z.object({
   type: z.literal('answer'),
   question: ExternalId,
   text: Text,
@@ -50,7 +49,6 @@ export const ReportedAnswer = z.object({
   toolCalls: z.array(PlacedToolCall).max(MAX_TOOL_CALLS),
   at: At,
 })
-export type ReportedAnswer = z.infer<typeof ReportedAnswer>
 
 /** Body of `POST /v1/channel-messages`: channel entries in order. */
 export const ChannelReport = z
