@@ -1,7 +1,7 @@
 /**
- * `bun run agent:image [--tag NAME] [--executable FILE] [--shell] [--python]`: the image `AGENT_IMAGE` from this checkout, without any
- * registry: one executable, which is built unless FILE is one, the libraries it needs, and an unprivileged user. With
- * `--shell` also this machine's static busybox, with `--python` its Python, for agents that may run commands. Nothing is
+ * `bun run agent:image [--tag NAME] [--executable FILE] [--shell] [--python]`: builds the image `AGENT_IMAGE` from this
+ * checkout without a registry: an executable (FILE, or a new build), the libraries it needs and an unprivileged user.
+ * `--shell` adds a static busybox of this machine, `--python` its Python, for agents that may run commands. Nothing is
  * built when nothing has changed.
  */
 import { createHash } from 'node:crypto'

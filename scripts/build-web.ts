@@ -19,10 +19,10 @@ const root = join(import.meta.dir, '..')
 const DOCUMENTS = join(root, 'web/docs')
 
 /**
- * Bundles the dashboard into `outdir`, which it empties first: `index.html`, the documents as `docs/<chapter>.html`, and
- * assets with the content's hash in their names, each beside itself as `.br` compressed by Brotli.
- * @returns the files that it is made from, by their paths.
- * @throws when the bundler reports an error or a document leads nowhere.
+ * Bundles the dashboard into `outdir`, which it empties first: `index.html`, the documents as `docs/<chapter>.html`,
+ * and assets with the hash of their content in their names. Each file has a copy compressed by Brotli, `.br`.
+ * @returns the paths of the source files. @throws Error when the bundler reports an error or a link in a document has
+ * no target.
  */
 export async function buildWeb(outdir: string): Promise<string[]> {
   await rm(outdir, { recursive: true, force: true })
@@ -49,8 +49,8 @@ export async function buildWeb(outdir: string): Promise<string[]> {
 }
 
 /**
- * The bundler writes `width < 48rem` as `max-width: calc(48rem - .001px)`, which a browser rounds up to 48rem: a window of
- * just that width, such as a tablet's, would be narrow and wide at once. Browsers count in 64ths of a pixel.
+ * The bundler writes `width < 48rem` as `max-width: calc(48rem - .001px)`, which browsers round up to 48rem, because
+ * they count in 64ths of a pixel. Both layouts would apply in a window of exactly that width, such as a tablet.
  */
 async function sharpenBreakpoints(outdir: string): Promise<void> {
   for (const path of new Bun.Glob('assets/*.css').scanSync(outdir)) {
@@ -59,7 +59,7 @@ async function sharpenBreakpoints(outdir: string): Promise<void> {
   }
 }
 
-/** Here and not at the first request: at its best, Brotli takes its time. */
+/** Compressed in the build, because Brotli is slow at its best level. */
 async function compressFiles(outdir: string): Promise<void> {
   const paths = [...new Bun.Glob('**/*.{html,js,css,svg,json}').scanSync(outdir)].map((path) => join(outdir, path))
   await Promise.all(
@@ -96,7 +96,7 @@ async function writeReference(): Promise<string> {
   return writeApiChapter(new Map(await Promise.all(documents)))
 }
 
-/** Prints the size of each built file, as it is and as it travels. */
+/** Prints the size of each built file, uncompressed and compressed. */
 async function reportSizes(outdir: string): Promise<void> {
   let total = 0
   for (const path of [...new Bun.Glob('**/*.br').scanSync(outdir)].sort()) {
@@ -118,6 +118,6 @@ if (import.meta.main) {
   await buildWeb(outdir)
   await reportSizes(outdir)
   console.log(`built in ${((performance.now() - started) / 1000).toFixed(2)} s`)
-  // Listing the routes opened timers that would keep the process alive.
+  // Exit explicitly: listing the routes opened timers.
   process.exit(0)
 }

@@ -28,9 +28,9 @@ if (values.outfile !== undefined && (values.outdir !== undefined || values.targe
 const outdir = resolve(values.outdir ?? join(root, 'dist'))
 const outfile = values.outfile === undefined ? join(outdir, 'stead') : resolve(values.outfile)
 const downloadUrl = values['download-url'] ?? process.env.STEAD_DOWNLOAD_URL ?? null
-// Styles are made of what Tailwind finds from here on, so the dashboard would differ by where it is built from.
+// Tailwind searches for class names from the current folder on, so the result would depend on it.
 process.chdir(root)
-// The bundler reads it beside what is defined for it, and tests say `test`.
+// Tests set it to `test`, and the bundler would read that.
 delete process.env.NODE_ENV
 let startedAt = performance.now()
 if (values.target === undefined) await buildForHere()
@@ -41,7 +41,7 @@ else {
 // Exit explicitly: the app that lists the routes holds timers.
 process.exit(0)
 
-/** An executable for elsewhere leaves `web/dist` as it is: a service in this checkout may serve it. */
+/** A build for another target leaves `web/dist` as it is, because a service in this checkout may serve it. */
 async function buildForHere(): Promise<void> {
   const isOwn = outfile === join(root, 'dist/stead')
   const folder = isOwn ? join(root, 'web') : await mkdtemp(join(tmpdir(), 'stead-build-'))

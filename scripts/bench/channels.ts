@@ -17,7 +17,7 @@ const FLOOR_MB = 25
 
 const RuntimeRecord = z.object({ process: z.object({ pid: z.number() }) })
 
-/** Where the messenger is, and what makes an agent listen there; each agent has a bot of its own. */
+/** Settings of a messenger, and the configuration that makes an agent use it; each agent has its own bot. */
 type Messenger = { environment: Record<string, string>; addBot(number: number): object; stop(): unknown }
 
 const MESSENGERS: Readonly<Record<string, () => Messenger>> = {
@@ -59,7 +59,7 @@ const MESSENGERS: Readonly<Record<string, () => Messenger>> = {
   },
 }
 
-/** Resident memory of an agent that listens at a messenger beyond that of one that has none, for each messenger. */
+/** Measures the memory that each messenger adds to an agent. */
 export async function measureChannels(bench: Workbench): Promise<Measurement[]> {
   const opened = Object.entries(MESSENGERS).map(([name, start]) => ({ name, ...start() }))
   for (const { stop } of opened) bench.onEnd(async () => void (await stop()))

@@ -5,7 +5,7 @@ import type { Workbench } from './workbench.ts'
 
 const CONNECTIONS = 32
 
-/** A completion with key, plan, quota and usage record, against a proxy that only passes it on to the same upstream. */
+/** Compares a completion with key, plan, quota and usage row with a bare proxy to the same upstream. */
 export async function measureChat(bench: Workbench): Promise<Measurement[]> {
   const { ours, bare } = (await startGateways(bench)).completion()
   const result = await race(ours, bare, CONNECTIONS)

@@ -10,8 +10,8 @@ const READY_MS = 20_000
 const TICKS_PER_SECOND = 100
 
 /**
- * Starts a process with exactly `environment`, writing to `logFile`; the bench ends it with SIGTERM and then by force.
- * Nothing of the caller's environment but the path reaches it: a provider's key there must not be used.
+ * Starts a process with exactly `environment`, writing to `logFile`; the bench ends it with SIGTERM, then SIGKILL. It
+ * inherits only `PATH`, because a provider key of the caller must not be used.
  */
 export function startChild(
   bench: Workbench,
@@ -33,7 +33,7 @@ export function startChild(
   return { pid: child.pid, exited: child.exited, end }
 }
 
-/** Runs a process to its end and returns what it printed. @throws Error with its words when it fails. */
+/** Runs a process and returns its output. @throws Error with its error output when it fails. */
 export async function runChild(
   command: readonly string[],
   {
@@ -53,7 +53,9 @@ export async function runChild(
   return output
 }
 
-/** Starts one of the bare servers, which prints its URL when it listens. @throws Error with its words when it ends instead. */
+/**
+ * Starts a baseline server, which prints its URL when it listens. @throws Error with its error output when it exits.
+ */
 export async function startBareServer(bench: Workbench, file: string, args: readonly string[] = []) {
   const folder = await bench.makeFolder('bare')
   const logFile = join(folder, 'output')
@@ -66,7 +68,7 @@ export async function startBareServer(bench: Workbench, file: string, args: read
   return { url, pid: child.pid }
 }
 
-/** Asks every few milliseconds until there is an answer. @throws Error naming `what` after 20 s. */
+/** Polls until there is a result. @throws Error naming `what` after 20 s. */
 export async function waitFor<T>(what: string, find: () => Promise<T | null | undefined>, pauseMs = 5): Promise<T> {
   const deadline = performance.now() + READY_MS
   while (performance.now() < deadline) {
@@ -77,19 +79,19 @@ export async function waitFor<T>(what: string, find: () => Promise<T | null | un
   throw new Error(`Waited in vain for ${what}`)
 }
 
-/** Resident memory of a process in megabytes, shared pages counted whole. */
+/** Returns the resident memory of a process in megabytes, including all shared pages. */
 export async function residentMegabytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return (Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024) / 1_000_000
 }
 
-/** Resident memory in megabytes where a page that several processes share is split between them. */
+/** Returns the proportional set size in megabytes: a page that several processes share is divided among them. */
 export async function proportionalMegabytes(pid: number): Promise<number> {
   const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8')
   return (Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1]) * 1024) / 1_000_000
 }
 
-/** Processor time a process has used so far, all its threads together. */
+/** Returns the CPU time that a process has used, in seconds, over all its threads. */
 export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
   // The program name is in brackets and may contain spaces; user and system time are fields 12 and 13 after it.

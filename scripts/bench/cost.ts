@@ -11,11 +11,11 @@ const OLD: History = { rows: 1_000_000, days: 365, otherUsers: 200 }
 const TURNS = 8
 const TURN_MS = 400
 
-/** The cost dashboard of a busy user after a year and a million calls, against a month and a thousand. */
+/** Compares the cost dashboard after a year and a million calls with that after a month and a thousand calls. */
 export async function measureCost(bench: Workbench): Promise<Measurement[]> {
   const old = await startPlatform(bench, OLD)
   const young = await startPlatform(bench, YOUNG)
-  // One connection: the time of an answer, without a queue.
+  // One connection measures the response time without a queue.
   const toMs = async (target: Target) => 1000 / (await sendLoad(target, 1, TURN_MS)).requestsPerSecond
   const { ours, bare, ratio } = await takeTurns(TURNS, { ours: () => toMs(old.target), bare: () => toMs(young.target) })
   return [

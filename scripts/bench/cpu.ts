@@ -9,7 +9,7 @@ import type { Workbench } from './workbench.ts'
 
 const CONNECTIONS = 16
 const TURNS = 8
-/** By then every repeating job has run once. */
+/** After this time every repeating job has run once. */
 const SETTLE_MS = 30_000
 const IDLE_MS = 60_000
 const CHAT_MS = 10_000

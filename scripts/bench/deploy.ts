@@ -12,7 +12,7 @@ const SETTLE_MS = 10_000
 const IDLE_MS = 90_000
 const NANOSECONDS_A_MILLISECOND = 1_000_000
 
-/** From `POST /api/agents/provision` of an agent that is a process to `running`. */
+/** Measures the time from `POST /api/agents/provision` of a process agent until it runs. */
 export async function measureDeploy(bench: Workbench): Promise<Measurement[]> {
   const installation = await preparePlatform(bench, { AI_ECHO: 'true' })
   const email = await createUser(bench, installation, 'network')
@@ -20,7 +20,10 @@ export async function measureDeploy(bench: Workbench): Promise<Measurement[]> {
   return [toSecondsMeasured('deploy a process', await deployAll(stead, await signIn(stead, email)), 2)]
 }
 
-/** The same of an agent in a container. Nothing without an engine that has the image (`bun run agent:image`). */
+/**
+ * Measures the same for an agent in a container. Returns nothing without an engine that has the image (`bun run
+ * agent:image`).
+ */
 export async function measureContainer(bench: Workbench): Promise<Measurement[]> {
   const dockerHost = process.env.DOCKER_HOST ?? '/var/run/docker.sock'
   const engine = createEngine(dockerHost)
@@ -82,7 +85,7 @@ async function deployAll(stead: Stead, cookie: string): Promise<number[]> {
   return seconds
 }
 
-/** The engine removes containers in its own time: what is still there goes with its volume and network. */
+/** Waits until the engine has removed the containers, and removes what remains with its volume and network. */
 async function removeLeftovers(engine: Engine, instance: string): Promise<void> {
   const filters = { label: [`${LABELS.instance}=${instance}`] }
   await engine.change(async (docker) => {

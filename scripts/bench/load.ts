@@ -16,10 +16,10 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n')
 
 /**
- * Sends the same request again and again on `connections` kept-alive connections, one at a time on each, for
- * `durationMs`. It writes ready-made bytes and looks at no more of an answer than status and end, so that it costs a
- * fraction of the server it measures.
- * @throws Error when an answer is not 200, or has neither a length nor chunks.
+ * Sends the same request repeatedly over `connections` keep-alive connections for `durationMs`, one at a time on each.
+ * It writes prepared bytes and reads only the status and the end of a response, so that it costs far less CPU time than
+ * the server.
+ * @throws Error when a response is not 200, or has neither a length nor chunks.
  */
 export async function sendLoad(target: Target, connections: number, durationMs: number): Promise<Load> {
   const request = toBytes(target)
@@ -42,7 +42,7 @@ export async function sendLoad(target: Target, connections: number, durationMs: 
 
 type Run = { request: Buffer; answers: number; isOver: boolean }
 
-/** One connection until the run is over. */
+/** Uses one connection until the run is over. */
 function converse(run: Run, hostname: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let rest: Buffer | null = null
@@ -56,7 +56,7 @@ function converse(run: Run, hostname: string, port: number): Promise<void> {
             const received: Buffer = rest ? Buffer.concat([rest, chunk]) : chunk
             rest = isWhole(received) ? null : Buffer.from(received)
           } catch (error) {
-            // Before the end: closing rejects as well, with a reason that says less.
+            // Reject first: closing rejects as well, with a less precise reason.
             reject(error)
             socket.end()
             return
@@ -73,7 +73,7 @@ function converse(run: Run, hostname: string, port: number): Promise<void> {
   })
 }
 
-/** Has the whole answer arrived? There is never more than one under way. */
+/** Returns whether the whole response has arrived. At most one is expected at a time. */
 function isWhole(received: Buffer): boolean {
   const headEnd = received.indexOf(HEAD_END)
   if (headEnd < 0) return false

@@ -65,7 +65,7 @@ const measurements = await measureAll(positionals.length > 0 ? positionals : Obj
 console.log(values.json ? toJson(measurements) : toTable(measurements))
 process.exit(values.strict && !measurements.every(isOk) ? 1 : 0)
 
-/** One after another: what runs beside a case would be part of its figures. */
+/** Runs the cases one after another, because they would disturb each other. */
 async function measureAll(names: readonly string[]): Promise<Measurement[]> {
   const all: Measurement[] = []
   for (const name of names) {

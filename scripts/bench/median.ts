@@ -1,4 +1,4 @@
-/** The middle value: one round that something else on the machine disturbed does not count. */
+/** Returns the median, so that one disturbed round does not count. */
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((one, other) => one - other)
   const middle = sorted.length >> 1

@@ -13,7 +13,7 @@ const SETTLE_MS = 2000
 
 const RuntimeRecord = z.object({ process: z.object({ pid: z.number() }) })
 
-/** Resident memory of the service when nothing happens, and of each of 20 built-in agents. */
+/** Measures the memory of the idle service, and of each of 20 built-in agents. */
 export async function measureMemory(bench: Workbench): Promise<Measurement[]> {
   const installation = await preparePlatform(bench, { AI_ECHO: 'true' })
   const email = await createUser(bench, installation, 'network')

@@ -1,9 +1,9 @@
 import type { Workbench } from './workbench.ts'
 
-/** `settings` lead a Stead to it, `ask` leads past every Stead; `askedAt` is by the clock of `performance`. */
+/** `settings` make Stead use the provider; `ask` calls it directly. `askedAt` is a time of `performance.now()`. */
 export type Model = { settings: Record<string, string>; askedAt: () => number; ask(text: string): Promise<string> }
 
-/** A provider that answers at once and notes when it was asked last. */
+/** A provider that answers immediately and records the time of its last request. */
 export function startModel(bench: Workbench): Model {
   let askedAt = 0
   const chunk = { id: 'bench', object: 'chat.completion.chunk', created: 1_780_000_000, model: 'bench' }

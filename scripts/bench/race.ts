@@ -33,7 +33,7 @@ function costs(loads: readonly Load[]): number[] {
   return loads.slice(1).map((load) => load.cpuMicrosPerRequest)
 }
 
-/** One line on what a request costs each server's processor: less disturbed by a busy machine than requests a second. */
+/** Formats the CPU time per request of both servers, which a busy machine disturbs less than requests per second. */
 export function describeCost({ ours, bare }: Race): string {
   const overhead = ours.cpuMicrosPerRequest - bare.cpuMicrosPerRequest
   const toMicros = (value: number) => `${Math.round(value)} µs`

@@ -20,7 +20,7 @@ export function isOk({ value, bound, layer }: Measurement): boolean {
   return bound === 'at least' ? value >= layer : value <= layer
 }
 
-/** The same thing done several times, held against an absolute `floor` of seconds by its median; `what` says what they last to. */
+/** A step that was repeated. Its median is compared with `floor`, an absolute time in seconds; `what` names its end. */
 export function toSecondsMeasured(name: string, seconds: readonly number[], layer: number, what?: string): Measurement {
   const typical = median(seconds)
   const range = `fastest ${toFigure(Math.min(...seconds))} s, slowest ${toFigure(Math.max(...seconds))} s`
@@ -28,7 +28,7 @@ export function toSecondsMeasured(name: string, seconds: readonly number[], laye
   return { name, ours: typical, bare: null, unit: 's', value: typical, bound: 'at most', layer, aim: null, notes }
 }
 
-/** The table for people: one line a measurement, its notes below. */
+/** Formats the table: one line per measurement, with its notes below. */
 export function toTable(measurements: readonly Measurement[]): string {
   const header = ['name', 'ours', 'bare baseline', 'ratio', 'floor (aim)', '']
   const rows = [header, ...measurements.map(toRow)]
@@ -47,7 +47,7 @@ export function toTable(measurements: readonly Measurement[]): string {
   return [head, '-'.repeat(head.length + 8), ...withNotes].join('\n')
 }
 
-/** JSON report: the same figures, and whether each limit is met. */
+/** Formats the report as JSON, with whether each limit is met. */
 export function toJson(measurements: readonly Measurement[]): string {
   return JSON.stringify(
     { measurements: measurements.map((measurement) => ({ ...measurement, ok: isOk(measurement) })) },
@@ -70,7 +70,7 @@ function toRow(measurement: Measurement): string[] {
   ]
 }
 
-/** Three significant digits, and no more for whole numbers. */
+/** Formats three significant digits; whole numbers keep all of theirs. */
 export function toFigure(number: number): string {
   if (Math.abs(number) >= 100) return Math.round(number).toLocaleString('en-US')
   return String(Number(number.toPrecision(3)))

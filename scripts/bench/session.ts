@@ -7,7 +7,7 @@ import type { Workbench } from './workbench.ts'
 
 const CONNECTIONS = 32
 
-/** `GET /api/auth/session` of a signed-in browser, against the one database read that it needs. */
+/** Compares `GET /api/auth/session` of a signed-in browser with the one database read that it needs. */
 export async function measureSession(bench: Workbench): Promise<Measurement[]> {
   const installation = await preparePlatform(bench)
   const email = await createUser(bench, installation, 'solo')

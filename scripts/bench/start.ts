@@ -6,7 +6,7 @@ import type { Workbench } from './workbench.ts'
 const STARTS = 7
 const PAUSE_MS = 2
 
-/** From starting the program to all three ports answering their health route, with a database that exists. */
+/** Measures the time from the start of the program until all three ports answer, with an existing database. */
 export async function measureStart(bench: Workbench): Promise<Measurement[]> {
   const installation = await preparePlatform(bench)
   await createUser(bench, installation, 'solo')

@@ -35,8 +35,8 @@ export async function preparePlatform(
 }
 
 /**
- * Starts the service on `house` and waits until all three ports answer, which is asked for every `pauseMs`: questions
- * leave their traces in its memory. It ends together with its agents.
+ * Starts the service and waits until all three ports answer. It checks every `pauseMs`, because requests change the
+ * memory that is measured. The service ends together with its agents.
  */
 export async function startStead(
   bench: Workbench,
@@ -128,7 +128,7 @@ async function isReady({ web, backend, summarizer }: Pick<Stead, 'web' | 'backen
   }
 }
 
-/** Ports that nothing listens on at this moment. */
+/** Returns ports that are free now. */
 async function findFreePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
   await Promise.all(servers.map((server) => new Promise((resolve) => server.once('listening', resolve))))

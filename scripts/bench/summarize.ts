@@ -12,7 +12,7 @@ const WARM_UP_MS = 4000
 const TURNS = 10
 const TURN_MS = 600
 
-/** `POST /api/summarize` of a page on this machine, against fetching it and parsing it with linkedom and nothing else. */
+/** Compares `POST /api/summarize` of a local page with only fetching and parsing it with linkedom. */
 export async function measureSummarize(bench: Workbench): Promise<Measurement[]> {
   const site = await startBareServer(bench, 'page-site.ts', [PAGE])
   const installation = await preparePlatform(bench, { SUMMARIZER_ALLOW_PRIVATE: 'true' })
@@ -24,7 +24,7 @@ export async function measureSummarize(bench: Workbench): Promise<Measurement[]>
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ url: site.url }),
   }
-  // One connection: the time of an answer, without a queue.
+  // One connection measures the response time without a queue.
   const toMs = async (target: Target, durationMs: number) =>
     1000 / (await sendLoad(target, 1, durationMs)).requestsPerSecond
   const targets = { ours: { ...request, url: stead.summarizer, pid: stead.pid }, bare: { ...request, ...bare } }

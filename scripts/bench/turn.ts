@@ -8,7 +8,7 @@ const WARM_UP = 5
 const TURNS = 40
 const FLOOR_S = 0.25
 
-/** A question to an agent from the request to the last word, beyond the same call to the model alone. */
+/** Measures a message to an agent from the request to the last word, minus the same call to the model alone. */
 export async function measureTurn(bench: Workbench): Promise<Measurement[]> {
   const model = startModel(bench)
   const installation = await preparePlatform(bench, model.settings)
@@ -18,7 +18,7 @@ export async function measureTurn(bench: Workbench): Promise<Measurement[]> {
   const { id } = await deployAgent(stead, cookie, 'Ada')
   const beyond: number[] = []
   const calls: number[] = []
-  // In turns, so that whatever else the machine does weighs on both.
+  // In turns, so that other load on the machine affects both.
   for (let turn = 0; turn < WARM_UP + TURNS; turn++) {
     const ofTurn = await timeOf(() => ask(stead, cookie, id))
     const ofCall = await timeOf(() => model.ask('Good morning'))

@@ -6,9 +6,8 @@ const AI = ['openai/gpt-4o-mini', 'anthropic/claude-3.5-sonnet']
 const AGENTS_PER_USER = 3
 
 /**
- * Fills `usage_logs` with calls spread evenly over the last `days`, and the sums of days and months that belong to them.
- * Two calls in five are those of `userId`, who like everybody has three agents and two models: the sums of one day are
- * bounded by those, however many calls there were.
+ * Fills `usage_logs` with calls spread evenly over the last `days`, and the tables of daily and monthly sums. Two calls
+ * in five belong to `userId`. Each account has three agents and two models, which bounds the sums of one day.
  */
 export function writeHistory(file: string, userId: string, { rows, days, otherUsers }: History): void {
   const sqlite = new Database(file)
@@ -39,7 +38,7 @@ export function writeHistory(file: string, userId: string, { rows, days, otherUs
   sqlite.close()
 }
 
-/** How many rows the dashboard of `userId` adds up for the last 30 days. */
+/** Returns the number of rows that the dashboard of `userId` adds up for the last 30 days. */
 export function countDailySums(file: string, userId: string): number {
   const sqlite = new Database(file, { readonly: true })
   const row = sqlite
@@ -51,7 +50,7 @@ export function countDailySums(file: string, userId: string): number {
   return row?.sums ?? 0
 }
 
-/** The id of the account that the address belongs to. */
+/** Returns the id of the account with this email address. */
 export function findUserId(file: string, email: string): string {
   const sqlite = new Database(file, { readonly: true })
   const row = sqlite.prepare<[string], { id: string }>('SELECT id FROM users WHERE email = ?').get(email)

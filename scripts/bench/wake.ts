@@ -15,10 +15,13 @@ const FIRST_BYTE = 'to the first byte at the model'
 const ASLEEP = 1000
 /** 1.2 s. */
 const SLEEPY = { AGENT_SLEEP_MINUTES: '0.02' }
-/** By then the first reconciliation and what follows a start are over. */
+/** After this time the first reconciliation and the work after a start are over. */
 const SETTLE_MS = 40_000
 
-/** From a question to the first byte at the model, of a sleeping agent that is a process; and what 1,000 of them cost asleep. */
+/**
+ * Measures the time from a message to a sleeping process agent until the model is called, and the memory of 1,000
+ * sleeping agents.
+ */
 export async function measureWake(bench: Workbench): Promise<Measurement[]> {
   const model = startModel(bench)
   const installation = await preparePlatform(bench, { ...SLEEPY, ...model.settings })
@@ -32,7 +35,10 @@ export async function measureWake(bench: Workbench): Promise<Measurement[]> {
   return [toSecondsMeasured('wake a process', seconds, 0.5, FIRST_BYTE), await measureAsleep(bench, installation, id)]
 }
 
-/** The same of an agent in a container. Nothing without an engine that has the image (`bun run agent:image`). */
+/**
+ * Measures the same for an agent in a container. Returns nothing without an engine that has the image (`bun run
+ * agent:image`).
+ */
 export async function measureWakeOfContainer(bench: Workbench): Promise<Measurement[]> {
   const dockerHost = process.env.DOCKER_HOST ?? '/var/run/docker.sock'
   const image = process.env.AGENT_IMAGE ?? `stead-agent:${VERSION}`
@@ -83,8 +89,8 @@ async function fallsAsleep(stead: Stead, cookie: string, id: string): Promise<vo
 }
 
 /**
- * Resident memory of the service with 1,001 sleeping agents beyond that with one. The others are copies of the first,
- * row and folder, that keep its sealed tokens: none of them could be woken, and asleep each costs what any does.
+ * Measures the memory that 1,000 sleeping agents add to the service. They are copies of one agent, row and folder, with
+ * its encrypted tokens: they could not start, but cost the same while asleep.
  */
 async function measureAsleep(bench: Workbench, installation: Installation, agentId: string): Promise<Measurement> {
   const one = await restAndMeasure(bench, installation)

@@ -2,16 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Removes the leftovers of a case: */
+/** Steps that clean up after a case: */
 export type Workbench = {
   /** The command line of Stead without arguments: the executable, or Bun and `src/main.ts`. */
   program: readonly [string, ...string[]]
   makeFolder(name: string): Promise<string>
-  /** `undo` runs when the case is over, however it ends; the last one first. */
+  /** `undo` runs when the case ends, also after an error; the last one runs first. */
   onEnd(undo: () => Promise<void>): void
 }
 
-/** Runs `work` at a workbench of its own and clears it away afterwards. */
+/** Runs `work` with a new workbench and cleans up afterwards. */
 export async function atWorkbench<T>(
   program: Workbench['program'],
   work: (bench: Workbench) => Promise<T>,

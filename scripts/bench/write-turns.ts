@@ -1,4 +1,4 @@
-/** The process of `write`: measures both ways of writing in the folder it is given, and prints the result as JSON. */
+/** The process of the case `write`: measures both ways of writing in the given folder and prints the result as JSON. */
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { migrations } from '../../migrations/list.ts'
@@ -24,7 +24,7 @@ console.log(JSON.stringify(await takeTurns(TURNS, { ours: writeTogether, bare: w
 queued.close()
 single.close()
 
-/** Writes a second of all writers together, each waiting for its own commit before the next. */
+/** Returns the writes per second of all writers together, each waiting for its own commit before the next. */
 async function writeTogether(): Promise<number> {
   let count = 0
   const startedAt = performance.now()
@@ -38,7 +38,7 @@ async function writeTogether(): Promise<number> {
   return perSecond(count, startedAt)
 }
 
-/** Writes a second with one commit each. */
+/** Returns the writes per second with one commit each. */
 async function writeAlone(): Promise<number> {
   let count = 0
   const startedAt = performance.now()
@@ -51,7 +51,7 @@ async function writeAlone(): Promise<number> {
   return perSecond(count, startedAt)
 }
 
-/** Prepared, as every statement of a hot path is: what is measured is the commit, not the building of SQL. */
+/** Prepared, as on hot paths: the commit is measured, not building SQL. */
 function prepareInsert(tx: Tx) {
   return tx
     .insert(usageLogs)

@@ -6,7 +6,7 @@ import type { Workbench } from './workbench.ts'
 
 const Result = z.object({ ours: z.number(), bare: z.number(), ratio: z.number() })
 
-/** `write` with 64 closures in flight, against a commit of its own for each of the same statements. */
+/** Compares `write` with 64 closures in flight with one commit per statement. */
 export async function measureWrite(bench: Workbench): Promise<Measurement[]> {
   const folder = await bench.makeFolder('write')
   const output = await runChild([process.execPath, join(import.meta.dir, 'write-turns.ts'), folder])

@@ -13,8 +13,8 @@ import { Spec1dot6 } from '@cyclonedx/cyclonedx-library/Spec'
 import type { Package } from './packages.ts'
 
 /**
- * A bill of materials of CycloneDX 1.6 as JSON: the program, Bun, and each package whose code is in the executable or
- * in the dashboard. It has neither a time nor a number of its own, so that the same release has the same bill.
+ * Creates the software bill of materials in CycloneDX 1.6: the program, Bun, and each package in the executable or the
+ * dashboard. It has no time and no serial number, so that builds are reproducible.
  */
 export function writeBillOfMaterials(program: Package, packages: readonly Package[], bunVersion: string): string {
   const bom = new Bom()

@@ -5,7 +5,7 @@ const ELF_MACHINES = new Map([
   [62, 'x64'],
   [183, 'arm64'],
 ])
-/** Of a program header that names the loader. */
+/** Type of the program header that names the loader. */
 const PT_INTERP = 3
 const LOADERS = /\/ld-(?:linux|(musl))-[\w-]+\.so\.\d$/
 
@@ -33,7 +33,7 @@ function readElf(view: DataView): Target {
     if (view.getUint32(header, true) !== PT_INTERP) continue
     const start = Number(view.getBigUint64(header + 8, true))
     const length = Number(view.getBigUint64(header + 32, true))
-    // A null byte ends it.
+    // The name ends with a null byte.
     const loader = new TextDecoder().decode(new Uint8Array(view.buffer, view.byteOffset + start, length - 1))
     const [isLoader, musl] = LOADERS.exec(loader) ?? []
     if (machine === undefined || isLoader === undefined) throw new Error(`The file is for another machine: ${loader}`)

@@ -11,15 +11,14 @@ import { TARGETS, type Target } from './targets.ts'
 const EMBEDDED_FOLDER = 'dist'
 
 const root = join(import.meta.dir, '../..')
-/** As much of a file as has all of its headers. */
+/** Enough bytes for all headers. */
 const HEADERS_BYTES = 65_536
 
 /**
- * Builds the program for `target` into `outfile`, with the dashboard of `webFolder` and the native code of SQLite
- * inside. The same sources make the same bytes, wherever and whenever they are built. `changes` make another program of
- * it, for tests of upgrades.
- * @returns the files that it is made from, by their paths.
- * @throws when the bundler reports an error, or what it wrote does not run on `target` by its headers.
+ * Builds the program for `target` into `outfile`, with the dashboard of `webFolder` and the native code of SQLite.
+ * Builds are reproducible. `changes` are plugins that make another program, for tests of upgrades.
+ * @returns the paths of the source files. @throws Error when the bundler reports an error or the result is for another
+ * platform.
  */
 export async function buildExecutable(
   outfile: string,
@@ -44,7 +43,7 @@ export async function buildExecutable(
   }
 }
 
-/** Threads that the program starts. */
+/** Entry points of worker threads. */
 const WORKERS = ['src/db/wal/checkpoint-worker.ts']
 
 async function bundle(
@@ -58,7 +57,7 @@ async function bundle(
     entrypoints: [join(root, 'src/main.ts'), ...WORKERS.map((path) => join(root, path))],
     // Modules that the program imports when it needs them are loaded then.
     splitting: true,
-    // Parsed here and not at each start, which takes half the processor time of one: a health check is a start as well.
+    // Parsing at build time halves the CPU time of a start, and each health check of a container is a start.
     bytecode: true,
     plugins,
     compile: {

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import font from '@fontsource-variable/source-sans-3/package.json'
 
 /**
- * The letters of the dashboard, and where its style says that they are: by their version, since browsers keep them. To
- * the bundler that place is external: it would write the font into the style, where the policy of the pages refuses it.
+ * The font of the dashboard, with its version in the URL, because browsers cache it. It is external to the bundler,
+ * which would embed it in the style sheet, where the content security policy forbids it.
  */
 export const FONT = {
   from: Bun.resolveSync(
@@ -13,7 +13,9 @@ export const FONT = {
   to: `assets/source-sans-3-${font.version}.woff2`,
 }
 
-/** Adds it to a build, whose pages then ask for it with their style, not after it. @throws when a style names another version of it. */
+/**
+ * Adds the font to a build and preloads it on every page. @throws Error when a style sheet names another version of it.
+ */
 export async function addFont(outdir: string): Promise<void> {
   await Bun.write(join(outdir, FONT.to), Bun.file(FONT.from))
   const preload = `<link rel="preload" href="/${FONT.to}" as="font" type="font/woff2" crossorigin />`

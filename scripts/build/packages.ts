@@ -2,20 +2,20 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 
 const Manifest = z.object({ name: z.string(), version: z.string(), license: z.string().optional() })
-/** `name@version`, where from, what it needs, and the sum of its archive. */
+/** An entry of `bun.lock`: `name@version`, its source, its dependencies and the checksum of its archive. */
 const Locked = z.tuple([z.string(), z.string(), z.unknown(), z.string()])
 const Lock = z.object({ packages: z.record(z.string(), z.unknown()) })
 
-/** A package of npm; `integrity` is that of its archive, `sha512-…`, null when `bun.lock` has none. */
+/** A package from npm; `integrity` is the checksum of its archive, `sha512-…`, or null when `bun.lock` has none. */
 export type Package = z.infer<typeof Manifest> & { integrity: string | null }
 
-/** The files that a build is made from, by their paths. */
+/** Returns the paths of the source files of a build. */
 export function readInputs(build: Bun.BuildOutput): string[] {
   if (!build.metafile) throw new Error('The bundler was not asked for its metafile')
   return Object.keys(build.metafile.inputs).map((path) => resolve(path))
 }
 
-/** The packages that `inputs` stand in, each once, by name and version. `lockFile` is `bun.lock`. */
+/** Returns the packages that contain `inputs`, each name and version once. `lockFile` is the text of `bun.lock`. */
 export async function listPackages(inputs: readonly string[], lockFile: string): Promise<Package[]> {
   const integrities = await readIntegrities(lockFile)
   const folders = new Set(inputs.flatMap((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/.][^/]*(?=\/)/.exec(path) ?? []))

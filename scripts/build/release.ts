@@ -10,14 +10,13 @@ import type { Target } from './targets.ts'
 
 const root = join(import.meta.dir, '../..')
 
-/** `downloadUrl` is where the files will be published; null when that is not known yet. */
+/** `downloadUrl` is where the files will be published; null when it is not known yet. */
 type Release = { folder: string; targets: readonly Target[]; downloadUrl: string | null }
 
 /**
- * Builds into `folder` what is published: `stead-<target>` for each target, `SHA256SUMS` of them, the script that
- * installs one, and what they are made of as `stead.cdx.json`. Other files there stay as they are. `onBuilt` hears of
- * each executable.
- * @throws as `buildExecutable` does.
+ * Builds a release into `folder`: `stead-<target>` for each target, `SHA256SUMS`, the install script and the software
+ * bill of materials, `stead.cdx.json`. Other files stay as they are. Calls `onBuilt` after each executable.
+ * @throws Error as `buildExecutable` does.
  */
 export async function buildRelease(
   { folder, targets, downloadUrl }: Release,
@@ -44,7 +43,7 @@ export async function buildRelease(
 
 const NO_DEFAULT_URL = "default_url=''\n"
 
-/** Writes the script that installs a release, with `downloadUrl` as its default. @throws Error for an URL that is none. */
+/** Writes the install script with `downloadUrl` as its default. @throws Error for an invalid URL. */
 export async function writeInstaller(file: string, downloadUrl: string | null): Promise<void> {
   const script = await Bun.file(join(root, 'scripts/install.sh')).text()
   if (!script.includes(NO_DEFAULT_URL)) throw new Error(`scripts/install.sh: there is no line ${NO_DEFAULT_URL}`)

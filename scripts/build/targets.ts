@@ -10,10 +10,10 @@ export const TARGETS = {
 
 export type Target = keyof typeof TARGETS
 
-/** The files of a release; the other targets are built when they are named. */
+/** Targets of a release; others are built when they are named. */
 export const RELEASED: readonly Target[] = ['linux-x64', 'linux-arm64', 'linux-x64-musl', 'darwin-arm64']
 
-/** `linux-x64`, or as Bun names it, `bun-linux-x64`. @throws when nothing is built for it. */
+/** Parses `linux-x64`, or `bun-linux-x64` as Bun names it. @throws Error for an unknown target. */
 export function toTarget(name: string): Target {
   const short = name.replace(/^bun-/, '')
   const found = targetNames().find((target) => target === short)
@@ -21,7 +21,7 @@ export function toTarget(name: string): Target {
   return found
 }
 
-/** That of the machine that builds. @throws when nothing is built for it. */
+/** Returns the target of this machine. @throws Error when there is none. */
 export function ownTarget(): Target {
   const isMusl =
     process.platform === 'linux' && !JSON.stringify(process.report.getReport()).includes('glibcVersionRuntime')

@@ -1,7 +1,7 @@
 import type { BunPlugin } from 'bun'
 
 /**
- * Turns off the `new Function` of zod, which the content security policy forbids. It is done in zod's own module
+ * Turns off the `new Function` of zod, which the content security policy forbids. It is done in zod’s own module
  * because a shared chunk builds schemas before the first line of `web/main.tsx` runs.
  */
 export const zodNoEval: BunPlugin = {

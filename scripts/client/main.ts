@@ -4,5 +4,5 @@ import { writeClient } from './write-client.ts'
 
 const [folder] = process.argv.slice(2)
 await writeClient(folder ? resolve(folder) : join(import.meta.dir, '..', '..', 'dist', 'client'))
-// Opening the platform has started what waits for requests.
+// Exit explicitly: opening the platform started timers.
 process.exit(0)

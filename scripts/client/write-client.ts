@@ -17,7 +17,7 @@ import type { paths as WebPaths } from './web.d.ts'
 
 export type { BackendPaths, SteadClientOptions, SummarizerPaths, WebPaths }
 export type SteadClient = SteadClientOf<WebPaths, BackendPaths, SummarizerPaths>
-/** Speaks to a Stead by the paths and shapes of its own OpenAPI documents. */
+/** Calls Stead by the paths and schemas of its OpenAPI documents. */
 export declare function createSteadClient(options: SteadClientOptions): SteadClient
 `
 
@@ -29,7 +29,7 @@ export async function writeClient(folder: string): Promise<void> {
   const declared = listRoutes(routes)
   for (const api of API_NAMES) {
     const document = await writeApiDocument(declared, api)
-    // It reads JSON: what is written has no more than that.
+    // The client parses JSON, so no other types are needed.
     const types = await openapiTS(JSON.stringify(document), { silent: true })
     await Bun.write(join(folder, `${api}.d.ts`), astToString(types.map(allowUndefined)))
   }
@@ -59,7 +59,7 @@ function allowUndefined(node: typescript.Node): typescript.Node {
   return transform(node, [visitIn]).transformed[0] ?? node
 }
 
-/** The types of the client's source without its code. */
+/** Returns the type declarations of the client’s source. */
 function toDeclarations(source: string): string {
   return source
     .slice(0, source.indexOf('/** Speaks to'))
@@ -78,7 +78,7 @@ function toPackage() {
   }
 }
 
-/** openapi-typescript is written for the compiler's interface of version 5, which version 7 has no more. */
+/** openapi-typescript needs the compiler interface of TypeScript 5, which version 7 does not have. */
 async function loadGenerator() {
   plugin({
     name: 'compiler of version 5',

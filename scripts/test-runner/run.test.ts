@@ -9,7 +9,7 @@ const FAILS = "import { expect, test } from 'bun:test'\ntest('subtracts', () => 
 const LIMITS = { testMs: 60_000, fileMs: 120_000, runMs: 120_000 }
 const LIMIT_MS = 120_000
 
-/** In a process of its own, which keeps the deliberate failures out of the output of these tests. */
+/** In a process of its own, so that deliberate failures stay out of the output of these tests. */
 function startRunner(root: string, options: object = {}) {
   const program = `
     import { runTests } from ${JSON.stringify(join(import.meta.dir, 'run.ts'))}

@@ -1,4 +1,4 @@
-/** A web site with one page: the file in the first argument, unpacked once. */
+/** A web site with one page, which is the file in the first argument. */
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 

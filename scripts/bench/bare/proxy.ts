@@ -1,4 +1,4 @@
-/** The baseline of `chat`: passes a completion through to the upstream in the first argument, and does nothing else. */
+/** The baseline of `chat`: forwards a completion to the upstream in the first argument. */
 const [upstream = ''] = process.argv.slice(2)
 
 const server = Bun.serve({

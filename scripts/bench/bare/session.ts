@@ -1,11 +1,11 @@
-/** The baseline of `session`: a server that reads the session and its user with one prepared statement, and nothing else. */
+/** The baseline of `session`: a server that only reads the session and its user with one prepared statement. */
 import { createHash } from 'node:crypto'
 import Database from 'better-sqlite3'
 
 type User = { id: string; name: string; email: string }
 
 const [file = ''] = process.argv.slice(2)
-// Not a join: SQLite would prepare one anew with every value that is bound, which is nothing to be measured against.
+// Not a join, which SQLite would prepare again for each new value.
 const lookup = new Database(file, { readonly: true }).prepare<[string, number], User>(
   `SELECT id, name, email FROM users
    WHERE id = (SELECT user_id FROM sessions WHERE token_hash = ? AND expires_at > ?)`,

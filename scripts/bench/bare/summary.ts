@@ -1,4 +1,6 @@
-/** The baseline of `summarize`: fetches the page in the first argument, parses it with linkedom, and says its title. */
+/**
+ * The baseline of `summarize`: fetches the page in the first argument, parses it with linkedom and returns its title.
+ */
 import { DOMParser } from 'linkedom'
 
 const [page = ''] = process.argv.slice(2)

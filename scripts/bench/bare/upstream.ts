@@ -1,7 +1,7 @@
-/** A model provider in the OpenAI form that answers at once and always the same: whole, or as a stream. */
+/** A model provider in the OpenAI format with one fixed answer, streamed or not. */
 const SENTENCE = 'It is a quarter past nine, and the kettle is on. '
 const MODEL = { created: 1_780_000_000, model: 'openai/gpt-4o-mini' }
-// Little, so that the plan's monthly tokens outlast the measurement.
+// Low, so that the monthly tokens of the plan outlast the measurement.
 const USAGE = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
 const CHUNKS = 20
 
@@ -27,7 +27,7 @@ const server = Bun.serve({
 })
 console.log(String(server.url))
 
-/** Sends each event in a packet of its own, as models do. */
+/** Sends each event in a packet of its own, as providers do. */
 async function* stream(): AsyncGenerator<string> {
   for (let chunk = 0; chunk < CHUNKS; chunk++) {
     yield word
