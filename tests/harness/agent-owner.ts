@@ -5,7 +5,7 @@ import { bearer, json } from './requests.ts'
 
 type Method = 'GET' | Parameters<typeof json>[0]
 
-/** A user and a stranger with one agent each, with their cookies and tokens. */
+/** Creates two users, an owner and a stranger, each with an agent, and returns their cookies and tokens. */
 export async function agentOwner(options: TestOptions = {}, plan: string | null = null) {
   const test = testPlatform(options)
   const { platform, clock } = test
@@ -31,7 +31,7 @@ export async function agentOwner(options: TestOptions = {}, plan: string | null 
     add,
     asOwner,
     asStranger: (path: string, method: Method = 'GET', body?: unknown) => asOwner(path, method, body, stranger.cookie),
-    /** At the door of agents, with the token of `agent` unless another's is given. */
+    /** Calls the agent API with the token of `agent`; `headers` replace it. */
     asAgent: (path: string, method: Method = 'GET', body?: unknown, headers: Record<string, string> = agent.headers) =>
       test.backend.request(
         path,

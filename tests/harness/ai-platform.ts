@@ -8,7 +8,7 @@ import { startProvider } from './doubles/provider.ts'
 import { type TestOptions, testPlatform } from './platform.ts'
 import { json } from './requests.ts'
 
-/** A test platform whose aggregator is a provider double, reached over a real socket. */
+/** Creates a test platform whose aggregator is a provider double, called over a real socket. */
 export async function aiPlatform(options: TestOptions & { timeoutMs?: number } = {}) {
   const provider = await startProvider()
   const { baseUrl } = provider
@@ -21,7 +21,7 @@ export async function aiPlatform(options: TestOptions & { timeoutMs?: number } =
   return {
     ...test,
     provider,
-    /** An account on `plan`, with a key, and an agent made for `aiProvider`, that carry the plan with them. */
+    /** Creates an account on `plan`, with an API key and an agent for `aiProvider`. */
     join: async (plan: string | null = 'solo', email = 'ada@example.com', aiProvider = 'openrouter') => {
       const { user, cookie } = await signIn(email, plan)
       const { key } = await createKey({ db: platform.db, clock }, user.id, { name: 'laptop' })
@@ -39,7 +39,7 @@ export async function aiPlatform(options: TestOptions & { timeoutMs?: number } =
     },
     ask: (path: '/api/ai/chat' | '/v1/chat/completions', body: unknown, headers: Record<string, string>) =>
       backend.request(path, json('POST', body, headers)),
-    /** The usage that was booked so far. */
+    /** Returns the usage recorded so far. */
     booked: async () => {
       await platform.usage.settle()
       return platform.db.select().from(usageLogs).all()
@@ -48,7 +48,7 @@ export async function aiPlatform(options: TestOptions & { timeoutMs?: number } =
   }
 }
 
-/** The offline model. */
+/** Creates the offline model. */
 export function echoProvider() {
   return createEchoProvider({ newId: () => 'chatcmpl-echo', nowSeconds: () => 1_800_000_000 })
 }

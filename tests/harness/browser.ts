@@ -5,14 +5,16 @@ import { PASSWORD } from './client.ts'
 import { endAfterFile } from './teardown.ts'
 import { tempFolder } from './temp-folder.ts'
 
-/** The first that is there: the shell is the same browser without a window, and takes half of the processor time. */
+/** The first one installed. The headless shell has no window and needs half of the CPU time. */
 const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path))
 const ROOT = join(import.meta.dir, '..', '..')
 const BUILD_MS = 300_000
-/** The longest wait for an element. Generous, because several browsers and engines may share two cores. */
+/** Timeout for an element. Long, because several browsers and engines may share two cores. */
 const WAIT_MS = 60_000
 const DRAWN_MS = 15_000
-/** One expression: what Playwright waits for by itself it evaluates in the page, whose policy does not let it. */
+/**
+ * A single expression: Playwright's own waiting functions use `eval`, which the page's content security policy forbids.
+ */
 const DRAWN = `new Promise((drawn) => {
   const endsAt = performance.now() + ${DRAWN_MS}
   const look = () => {
@@ -21,7 +23,7 @@ const DRAWN = `new Promise((drawn) => {
   }
   requestAnimationFrame(() => requestAnimationFrame(look))
 })`
-/** Nothing that reaches out of this machine, and nothing that needs a display or more rights. */
+/** No requests to other machines, no display and no privileges. */
 const FLAGS = [
   '--headless',
   '--no-sandbox',
@@ -33,7 +35,7 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-/** Is there a browser to test with? Says so when there is none. */
+/** Returns whether a browser is installed; logs a warning if not. */
 export function hasBrowser(): boolean {
   if (CHROMIUM === undefined) console.warn('No /usr/bin/chromium here: the browser tests are skipped.')
   return CHROMIUM !== undefined
@@ -45,9 +47,9 @@ export type Browser = AsyncDisposable & {
   complaints: string[]
 }
 
-/** Builds the dashboard unless it is there as it is written now. */
+/** Builds the dashboard unless the last build is newer than its sources. */
 export async function buildDashboard(): Promise<void> {
-  // A test run has built everything: another build would take the files from services that serve them.
+  // A test run has already built it; another build would replace files that running services serve.
   if (process.env.STEAD_UNDER_TEST || isDashboardBuilt()) return
   const build = Bun.spawn([process.execPath, join(ROOT, 'scripts/build-web.ts')], {
     stdout: 'ignore',
@@ -66,9 +68,9 @@ function isDashboardBuilt(): boolean {
 }
 
 /**
- * A page in a fresh profile, which is expected to stay at `origin`. All profiles of a process are of one Chromium, but
- * where `tlsPort` is given: there every name leads to that port, whatever its certificate. Networks of containers that
- * come and go on the machine do not disturb it. Nothing moves on the page, so that nothing is painted while a test waits.
+ * Opens a page in a new profile and records requests that leave `origin`. All pages of a process share one Chromium,
+ * except with `tlsPort`: then every host name resolves to that port and certificates are not checked. Animations are
+ * off, so that no frames are painted while a test waits.
  */
 export async function openBrowser(origin: string, { tlsPort }: { tlsPort?: number } = {}): Promise<Browser> {
   const chromium = await (tlsPort === undefined ? shareChromium() : launchChromium(leadingTo(tlsPort)))
@@ -106,8 +108,8 @@ function launchChromium(args: string[]): Promise<Chromium> {
 }
 
 /**
- * Signs a person of `signUp` in at the dashboard at `web` by a request, and waits for their overview. The page of the
- * sign-in has tests of its own; it would take longer than all the rest here.
+ * Signs in a user of `signUp` to the dashboard at `web` by a direct request, which is faster than the sign-in page, and
+ * waits for the overview.
  */
 export async function signInBrowser(page: Page, web: string, email = 'ada@example.com'): Promise<void> {
   const data = { email, password: PASSWORD }
@@ -120,7 +122,7 @@ export async function signInBrowser(page: Page, web: string, email = 'ada@exampl
   })
 }
 
-/** Resizes the window and waits until the layout has settled, which takes some frames. */
+/** Resizes the window and waits a few frames until the layout has settled. */
 export async function resizePage(page: Page, size: { width: number; height: number }): Promise<void> {
   await page.setViewportSize(size)
   await page.evaluate(DRAWN)
@@ -130,7 +132,10 @@ export function ignoreTimeout(error: unknown): void {
   if (!(error instanceof errors.TimeoutError)) throw error
 }
 
-/** Writes a launcher for Chromium without network-change events. It ends with its parent and deletes its profile. @returns its path. */
+/**
+ * Writes a launcher for Chromium without network-change events, which deletes the profile at exit.
+ * @returns its path.
+ */
 function writeLauncher({ path: folder, file }: ReturnType<typeof tempFolder>): string {
   const path = file('deaf-chromium')
   const command = [process.execPath, join(import.meta.dir, 'programs', 'deaf-browser.ts'), CHROMIUM ?? '']
@@ -146,7 +151,7 @@ function leadingTo(port: number): string[] {
 }
 
 async function watchedPage(context: BrowserContext, origin: string, complaints: string[]): Promise<Page> {
-  // In the page's own words, because a violation need not reach the console.
+  // Recorded in the page, because a violation may not reach the console.
   await context.addInitScript(`document.addEventListener('securitypolicyviolation',
     (event) => console.error('policy violation: ' + event.violatedDirective + ' ' + event.blockedURI))`)
   const page = await context.newPage()

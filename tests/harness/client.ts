@@ -5,7 +5,7 @@ import { until } from './until.ts'
 /** Password of every test user. */
 export const PASSWORD = 'correct horse battery staple'
 
-/** Someone who is signed in at a running service; `get` and `post` send their cookie. */
+/** A user signed in to a running service; `get` and `post` send the session cookie. */
 export type Person = {
   email: string
   web: string
@@ -15,7 +15,7 @@ export type Person = {
   delete(path: string): Promise<Response>
 }
 
-/** Registers at the service whose web address is `web`, and signs in. */
+/** Registers at the service whose web API is at `web`, and signs in. */
 export async function signUp(web: string, email = 'ada@example.com'): Promise<Person> {
   const registered = await fetch(`${web}/api/register`, json('POST', { email, password: PASSWORD, name: 'Ada' }))
   if (!registered.ok) throw new Error(`Cannot register: ${await registered.text()}`)
@@ -28,7 +28,7 @@ export async function signIn(web: string, email = 'ada@example.com', password = 
   return toPerson(web, email, cookiesOf(response))
 }
 
-/** A client with these cookies. */
+/** Returns a client that sends these cookies. */
 export function toPerson(web: string, email: string, cookies: string): Person {
   const cookie = { cookie: cookies }
   return {
@@ -45,7 +45,10 @@ const Named = z.object({ id: z.string(), status: z.string() })
 const Provisioned = z.object({ agent: Named })
 const Agents = z.object({ agents: z.array(Named) })
 
-/** Creates an agent and waits until it runs, also when the request was answered before. @throws Error with what it is when it does not. */
+/**
+ * Creates an agent and waits until it runs, even if the request returned earlier. @throws Error with its status if it
+ * does not run.
+ */
 export async function createAgent(person: Person, request: { name?: string; model?: string } = {}): Promise<string> {
   const response = await person.post('/api/agents/provision', { name: 'Ada', ...request })
   const body: unknown = await response.json()

@@ -6,12 +6,12 @@ import { errorHandler, notFound } from '../../src/http/errors.ts'
 import { frame } from '../../src/http/frame.ts'
 import { capturedLog } from './log.ts'
 
-/** Any route a test may want to try in the frame. */
+/** Routes of any API. */
 type TestEnv = BaseEnv & { Variables: WebEnv['Variables'] & BackendEnv['Variables'] }
 
 type TestAppOptions = { isHttps?: boolean; bodies?: Parameters<typeof createBodies>[0] }
 
-/** An app with the outer layers of the real one around the routes that `mount` adds, and its log. */
+/** Creates an app with the real outer layers around the routes that `mount` adds, and returns its log. */
 export function testApp(mount: (routes: Hono<TestEnv>) => void, options: TestAppOptions = {}) {
   const { log, lines } = capturedLog()
   const routes = new Hono<TestEnv>()
@@ -25,13 +25,13 @@ export function testApp(mount: (routes: Hono<TestEnv>) => void, options: TestApp
   return {
     lines,
     log,
-    /** As a listener passes it on; `bindings` says who calls. */
+    /** Sends a request as a listener would; `bindings` describe the client. */
     request: (path: string, init?: RequestInit, bindings: Partial<Bindings> = {}) =>
       Promise.resolve(app.request(path, init, { api: 'web', address: '203.0.113.7', ...bindings })),
-    /** The same for a request that came over a socket. */
+    /** Handles a request that arrived over a socket. */
     handle: (request: Request, bindings: Partial<Bindings> = {}) =>
       app.fetch(request, { api: 'web', address: '127.0.0.1', ...bindings } satisfies Bindings),
-    /** On a real port, for what only a socket shows. */
+    /** Listens on a real port, for behaviour that only sockets show. */
     listen: () =>
       Bun.serve({
         port: 0,
@@ -41,7 +41,7 @@ export function testApp(mount: (routes: Hono<TestEnv>) => void, options: TestApp
   }
 }
 
-/** A POST of `body` as JSON. */
+/** Returns a POST request of `body` as JSON. */
 export function post(body: unknown, headers: Record<string, string> = {}): RequestInit {
   return {
     method: 'POST',

@@ -8,11 +8,13 @@ import { json, read } from './requests.ts'
 import type { Program } from './server.ts'
 import { until } from './until.ts'
 
-/** The database of a service that may be killed at any time, as another process reads it. */
+/** Reads the database of a running service that the test kills. */
 export type Witness = Disposable & {
   /** Kills the service when its newest operation reaches `step` or has ended. @returns the step. */
   killAtStep(program: Program, step: string): Promise<string>
-  /** Waits until nothing is under way and `describeDifference` finds nothing between rows and what runs. */
+  /**
+   * Waits until all operations have ended and `describeDifference` finds no difference between rows and running agents.
+   */
   expectSettled(what: string, describeDifference: (rows: AgentPlace[]) => Promise<string>): Promise<void>
   /** Waits until the job queue is empty. */
   expectIdle(): Promise<void>
@@ -66,12 +68,15 @@ export function openWitness(dataDir: string): Witness {
   }
 }
 
-/** So long after something was written it may not be seen yet. */
+/** Time after a write during which it may not be visible yet. */
 const SETTLING_MS = 5
-/** Maximum polling interval when no write is reported. */
+/** Polling interval while no write is reported. */
 const LOOK_MS = 20
 
-/** `next` waits for a write to the database, and not at all right after one: to look all the time would keep a core busy. */
+/**
+ * Watches the database. `next` waits for a write, or returns immediately shortly after one. Polling would use a whole
+ * core.
+ */
 function watchWrites(dataDir: string): Disposable & { next(): Promise<void> } {
   let wrote = performance.now()
   let wake = () => {}
@@ -96,18 +101,18 @@ function watchWrites(dataDir: string): Disposable & { next(): Promise<void> } {
   }
 }
 
-/** Asks for an agent without waiting for it. */
+/** Requests an agent without waiting until it runs. */
 export async function requestAgent({ urls }: Pick<Program, 'urls'>, person: Person): Promise<string> {
   const request = json('POST', { name: 'Ada' }, { ...person.cookie, prefer: 'respond-async' })
   return (await read(ProvisionResponse, fetch(`${urls.web}/api/agents/provision`, request))).agent.id
 }
 
-/** Operations of an agent, newest first. */
+/** Returns the operations of an agent, newest first. */
 export async function readHistory(person: Person, agentId: string): Promise<Deployment[]> {
   return (await read(DeploymentList, person.get(`/api/agents/${agentId}/deployments`))).deployments
 }
 
-/** Counts the same words. */
+/** Counts each distinct word. */
 export function tally(words: string[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const word of words) counts[word] = (counts[word] ?? 0) + 1

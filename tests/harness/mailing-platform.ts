@@ -10,7 +10,7 @@ import { until } from './until.ts'
 
 export type MailingPlatform = Awaited<ReturnType<typeof mailingPlatform>>
 
-/** A test platform whose jobs run and whose mail arrives at a real SMTP server, and what people do there. */
+/** Creates a test platform with running jobs and a real SMTP server. */
 export async function mailingPlatform(options: TestOptions = {}) {
   const mail = await startMailServer()
   const environment = { SMTP_URL: mail.url, APP_URL: 'https://stead.example', ...options.environment }
@@ -20,15 +20,15 @@ export async function mailingPlatform(options: TestOptions = {}) {
     ...test,
     mail,
     /**
-     * Waits for a mail to `to` whose subject holds `subject`, the `count`th such one, and until the queue knows that it
-     * was sent: a clock that is moved before would let it be sent again.
+     * Waits for the `count`th mail to `to` whose subject contains `subject`, and until its job has ended: advancing the
+     * clock earlier would send it again.
      */
     arrival: async (to: string, subject: string, count = 1) => {
       const arrived = await until(`mail ${count} to ${to}: ${subject}`, () => findMails(mail, to, subject)[count - 1])
       await until('no mail to be under way', () => !isMailUnderWay(test.platform.db))
       return arrived
     },
-    /** Registers, which mails a link to prove the address, and signs in. */
+    /** Registers, which sends a verification mail, and signs in. */
     signUp: async (email: string, password: string) => {
       await test.web.request('/api/register', json('POST', { email, password }))
       return { cookie: await login(test, email, password) }
@@ -50,7 +50,7 @@ function findMails(mail: MailServer, to: string, subject: string) {
   return mail.received.filter((one) => one.to.includes(to) && one.subject.includes(subject))
 }
 
-/** Signs in and returns the cookie, empty when that is refused. */
+/** Signs in and returns the cookie; empty if sign-in fails. */
 async function login({ web }: ReturnType<typeof testPlatform>, email: string, password: string): Promise<string> {
   const response = await web.request('/api/auth/login', json('POST', { email, password }))
   return cookiesOf(response)

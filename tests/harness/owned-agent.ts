@@ -13,13 +13,10 @@ import { read } from './requests.ts'
 import { startTestAgent } from './test-agent.ts'
 import { until } from './until.ts'
 
-/** The gateway token that the platform knows, for a test in which the platform speaks to the agent. */
+/** Selects the gateway token of the agent, for tests in which the platform calls the agent. */
 type TokenOf = (agent: AgentRow, sealer: Sealer) => string
 
-/**
- * A real agent at a real platform, of which only the model is a double: what a test lets it say is done with the real
- * tools, and its owner decides by the real API. `await using` takes it all away.
- */
+/** Starts an agent with a real platform; only the model is a double. Tools and approvals are real. */
 export async function startOwnedAgent(
   options: TestOptions = {},
   settings: Pick<Partial<AgentSettings>, 'maxTurnMs' | 'approvalWaitMs' | 'channels' | 'isConfined'> & {
@@ -58,11 +55,11 @@ export async function startOwnedAgent(
     running,
     model: double,
     list,
-    /** The platform is being started again until it is said otherwise. */
+    /** Makes the platform answer with status 503. */
     setDown: (down: boolean) => {
       isDown = down
     },
-    /** The next question that waits. */
+    /** Waits for the next pending approval. */
     question: () => until('a question to the owner', async () => (await list('?status=waiting'))[0]),
     decide: (id: string, verb: 'approve' | 'deny') => asOwner(`/api/approvals/${id}/${verb}`, 'POST'),
     [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),

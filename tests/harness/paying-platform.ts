@@ -9,7 +9,7 @@ import { type TestOptions, testPlatform } from './platform.ts'
 
 export const USDC: Address = '0x1111111111111111111111111111111111111111'
 export const PATH_USD: Address = '0x2222222222222222222222222222222222222222'
-/** Whom tests pay. */
+/** Recipient of test payments. */
 export const PAYEE: Address = '0x4444444444444444444444444444444444444444'
 
 const TOKEN_ABI = parseAbi([
@@ -17,7 +17,7 @@ const TOKEN_ABI = parseAbi([
   'function balanceOf(address owner) view returns (uint256)',
 ])
 
-/** A chain with the token that wallets pay with. */
+/** Starts a chain with the payment token. */
 export async function startTokenChain(chainId: number, token: Address): Promise<TestChain> {
   const chain = await startTestChain(chainId)
   await chain.putCode(token, TOKEN_CODE)
@@ -29,14 +29,14 @@ export function readToken(chain: TestChain, token: Address, owner: string): Prom
   return chain.client.readContract({ address: token, abi: TOKEN_ABI, functionName: 'balanceOf', args: [address] })
 }
 
-/** Gives an address money for its payments and for their fees. */
+/** Funds an address with tokens and gas. */
 export async function fund(chain: TestChain, token: Address, owner: string, amount: bigint): Promise<void> {
   const address: Address = `0x${owner.slice(2)}`
   await chain.client.setBalance({ address, value: 10n ** 18n })
   await chain.call({ to: token, abi: TOKEN_ABI, functionName: 'mint', args: [address, amount] })
 }
 
-/** A platform whose wallets pay in USDC on `rpcUrl`, and Ada with an agent that has a wallet. */
+/** Creates a platform whose wallets pay in USDC on `rpcUrl`, and Ada with an agent that has a wallet. */
 export async function openPaying(rpcUrl: string | null, options: TestOptions = {}) {
   const test = testPlatform({
     ...options,

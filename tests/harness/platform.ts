@@ -29,13 +29,13 @@ import { openTestDatabase } from './database.ts'
 import { requireDocumented } from './documents/documented.ts'
 import { anyBotUrl } from './doubles/bots.ts'
 
-/** The bearer that every test platform expects on its backend. */
+/** Key of the backend API of every test platform. */
 export const INTERNAL_KEY = 'internal-key-of-the-tests-0123456789abcdef'
 
-/** The least that argon2id takes: a thousandth of what a real account costs, for tests that sign in hundreds of times. */
+/** The minimum of argon2id, which takes a thousandth of the real time, because tests sign in hundreds of times. */
 export const LOW_PASSWORD_COST: PasswordCost = { memoryCost: 8, timeCost: 1 }
 
-/** Rates are out of the way unless a test sets one: tests share an address. */
+/** Disables rate limits unless a test sets one, because tests share an address. */
 const NO_RATES = Object.fromEntries(
   [
     'BACKEND',
@@ -66,19 +66,19 @@ export type TestOptions = {
   runtime?: Runtime
   isStandby?: boolean
   urlForAgents?: () => Promise<string>
-  /** DNS and routes of what agents request. */
+  /** DNS and routes for requests of agents. */
   agentNetwork?: Network
-  /** Lines that were logged are added here. */
+  /** Receives the logged lines. */
   logLines?: string[]
-  /** In memory unless it is given. */
+  /** Default: in memory. */
   databaseFile?: string
-  /** In place of a database that the platform opens. */
+  /** Replaces the database that the platform would open. */
   connection?: Connection
-  /** Takes what closes the platform; it is closed after the test unless this is given. */
+  /** Receives the function that closes the platform. Default: closes it after the test. */
   closeLater?: (close: () => void) => void
 }
 
-/** The platform's own counter, started once for all tests of a process. */
+/** The platform's token counter, shared by all tests of a process. */
 const sharedTokens: TokenCounter = {
   ...createTokenCounter({ log: createLog('info', { write: () => undefined }) }),
   close: () => undefined,
@@ -98,7 +98,10 @@ export function testClock(start = new Date()): Clock & { advance(ms: number): vo
   }
 }
 
-/** A whole platform on a database in memory; it is closed after the test unless `closeLater` says otherwise. Jobs run only when the test starts them. */
+/**
+ * Creates a platform on a database in memory, closed after the test unless `closeLater` is given. Jobs do not run until
+ * the test starts them.
+ */
 export function testPlatform(options: TestOptions = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), 'stead-test-'))
   const clock = testClock()
@@ -110,7 +113,7 @@ export function testPlatform(options: TestOptions = {}) {
     DISCORD_API_URL: bots,
     SLACK_API_URL: bots,
     ...NO_RATES,
-    // A test whose doubles listen on this machine reaches them for agents, too.
+    // Doubles on loopback must also be reachable for agents.
     ...(options.environment?.SUMMARIZER_ALLOW_PRIVATE === 'true' && {
       EGRESS_PRIVATE_HOSTS: '127.0.0.1:*,localhost:*',
     }),
@@ -175,9 +178,9 @@ export function testPlatform(options: TestOptions = {}) {
     web: api('web'),
     backend: api('backend'),
     summarizer: api('summarizer'),
-    /** The backend as the web app calls it for a user, in-process. */
+    /** Calls the backend API as the web app does for a user, in-process. */
     api,
-    /** Makes an account without a password and signs in; `cookie` is what a browser would send. */
+    /** Creates an account without a password and signs in; `cookie` is the browser's cookie header. */
     signIn: async (email = 'ada@example.com', plan: string | null = null) => {
       const user = await write(platform.db, (tx) =>
         insertUser(tx, { email, name: email, passwordHash: null }, { now: clock.now(), plan }),

@@ -14,7 +14,7 @@ let slot: Promise<number> | undefined
 let services = 0
 let installationCount = 0
 
-/** A number from 0 to 39 that no other process of tests on this machine has as long as this one lives. */
+/** Reserves a number from 0 to 39 that is unique among the test processes of this machine until this process ends. */
 export function takeSlot(): Promise<number> {
   slot ??= until('a free slot', findSlot).then((door) => door - FIRST_DOOR)
   return slot
@@ -31,7 +31,7 @@ async function findSlot(): Promise<number | null> {
   return null
 }
 
-/** Free ports that no other test uses, so a restarted service can bind them again. */
+/** Returns free ports that no other test uses, so a restarted service can bind them again. */
 export async function findFreePorts(count: number): Promise<number[]> {
   const first = SERVICES.first + (await takeSlot()) * SERVICES.count
   const found: number[] = []
@@ -46,7 +46,7 @@ export async function findFreePorts(count: number): Promise<number[]> {
   return found
 }
 
-/** First agent port of another installation. */
+/** Returns the first agent port for another installation. */
 export async function findAgentPorts(): Promise<number> {
   const offset = (installationCount * AGENTS_PER_INSTALLATION) % AGENTS.count
   installationCount += 1

@@ -1,6 +1,8 @@
 import type { Proof } from '../../src/features/accounts/bot-detection/schemas.ts'
 
-/** Does the work that a browser does: the first number whose hash behind the challenge begins with enough zero bits. */
+/**
+ * Solves a proof-of-work challenge as a browser does: returns the first number whose hash has enough leading zero bits.
+ */
 export function solve(challenge: string, difficulty = 18): Proof {
   for (let nonce = 0; ; nonce++) {
     const digest = Bun.CryptoHasher.hash('sha256', `${challenge}:${nonce}`)

@@ -7,7 +7,7 @@ import { bearer, read } from './requests.ts'
 const Token = z.object({ token: z.string() })
 const Detail = z.object({ agent: z.object({ websocketUrl: z.string() }) })
 
-/** The memory of one user's agent through both APIs. */
+/** Returns a client for the memory of one agent, through the APIs of the user and of the agent. */
 export function talkTo(person: Person, provider: ProviderDouble, agentId: string) {
   const say = async (message: string) => {
     const response = await person.post('/api/chat', { agentId, message })
@@ -18,13 +18,13 @@ export function talkTo(person: Person, provider: ProviderDouble, agentId: string
     save: (memory: object) => person.post('/api/memory', { agentId, memory }),
     forget: (key: string) => person.delete(`/api/memory?agentId=${agentId}&key=${key}`),
     seen: async () => (await read(Memory, person.get(`/api/memory?agentId=${agentId}`))).memory,
-    /** The instructions of the model in the next turn. */
+    /** Returns the system prompt of a new turn. */
     async prompt(): Promise<string> {
       provider.answerWith({ text: 'Well.' })
       await say('How are you?')
       return String(provider.chats.at(-1)?.body.messages[0]?.content)
     },
-    /** A turn in which the model calls a tool once. */
+    /** Runs a turn in which the model calls a tool once. */
     async use(name: string, args: Record<string, unknown>): Promise<void> {
       provider.answerWith(({ body }) =>
         body.messages.some(({ role }) => role === 'tool')
@@ -34,7 +34,7 @@ export function talkTo(person: Person, provider: ProviderDouble, agentId: string
       await say('Do it.')
     },
     reset: () => person.post(`/api/agents/${agentId}/reset-memory`, {}),
-    /** At the agent's own door, through the web port, with its gateway token. */
+    /** Calls the agent through the proxy of the web port, with its gateway token. */
     async atItsDoor(path: string, init: RequestInit = {}): Promise<Response> {
       const { token } = await read(Token, person.get(`/api/agents/${agentId}/token`))
       const { host } = new URL((await read(Detail, person.get(`/api/agents/${agentId}`))).agent.websocketUrl)

@@ -14,15 +14,15 @@ import { until } from './until.ts'
 import { readLines } from './wires/lines.ts'
 
 const MAIN = join(import.meta.dir, '..', '..', 'src', 'main.ts')
-/** Command that starts Stead: the built executable, which starts three times faster, or the source. */
+/** Command that starts Stead: the built executable, which starts three times as fast, or the source. */
 export const STEAD: readonly [string, ...string[]] = process.env.STEAD_UNDER_TEST
   ? [process.env.STEAD_UNDER_TEST]
   : [process.execPath, MAIN]
 
-/** The bearer of the backend in every service that is started here. */
+/** Key of the backend API of every installation. */
 export const SERVICE_KEY = 'internal-key-of-the-journeys-0123456789abcdef'
 
-/** Settings of an isolated home installation: no rate limits, process agents on their own ports. */
+/** Returns the settings of an isolated home installation: no rate limits, process agents on their own ports. */
 async function settings(dataDir: string): Promise<Record<string, string>> {
   const rates = ['BACKEND', 'AI', 'DEPLOYMENTS', 'AGENTS', 'CHAT', 'REGISTER', 'LOGIN']
   return {
@@ -41,12 +41,12 @@ async function settings(dataDir: string): Promise<Record<string, string>> {
   }
 }
 
-/** The whole service inside the test's own process, on free ports. Disposing of it ends its agents. */
+/** The service inside the test's process, on free ports. Disposing it ends its agents. */
 export type TestServer = AsyncDisposable & Pick<Server, 'urls'> & { dataDir: string; logLines: string[] }
 
 /**
- * `agentCommand` is what an agent is started with, the built-in agent unless it is given. Another one waits for files
- * of the test, so it has no sandbox.
+ * Starts the service inside the test's process. `agentCommand` replaces the built-in agent; it runs without a sandbox,
+ * because it reads files of the test.
  */
 export async function startServer(
   environment: Record<string, string> = {},
@@ -81,33 +81,33 @@ export async function startServer(
   }
 }
 
-/** How a program ended and what it wrote. */
+/** Exit code and output of a program. */
 export type Finished = { exitCode: number; stdout: string; stderr: string }
 
-/** A started service: `stop` is SIGTERM, `kill` is SIGKILL; its agents go on after both. */
+/** A running service: `stop` sends SIGTERM, `kill` SIGKILL; its agents survive both. */
 export type Program = Pick<Server, 'urls'> & {
   pid: number
   lines: string[]
   stop(): Promise<Finished>
   kill(): Promise<void>
-  /** How it ends when something else than `stop` makes it. */
+  /** Resolves when the service ends without `stop`. */
   ended(): Promise<Finished>
 }
 
 /**
- * A data folder, the settings of a service on it, and everything that was started with them. The ports stay the same
- * through restarts. Disposing of it ends every process and deletes the folder.
+ * A data folder with the settings and processes of a service. The ports stay the same through restarts. Disposing it
+ * ends every process and deletes the folder.
  */
 export type Installation = AsyncDisposable & {
   dataDir: string
   /**
-   * Starts `serve`, with another program than the installation's where `command` is given, and waits until all three
-   * listeners answer. @throws Error with its output when it ends instead.
+   * Starts `serve`, optionally with another `command`, and waits until all three listeners answer. @throws Error with
+   * its output when it exits.
    */
   start(environment?: Record<string, string>, command?: readonly [string, ...string[]]): Promise<Program>
-  /** Runs a command to its end, such as `user list`. */
+  /** Runs a command such as `user list` and returns its result. */
   run(args: string[], options?: { stdin?: string; environment?: Record<string, string> }): Promise<Finished>
-  /** Process ids of the agents, by agent. */
+  /** Returns the process id of each agent. */
   agentPids(): Promise<Map<string, number>>
 }
 
@@ -116,9 +116,9 @@ export type InstallationOptions = {
   /** Command that starts Stead in `cwd`; by default the built executable or the source. */
   command?: readonly [string, ...string[]]
   cwd?: string
-  /** The arguments of `start`, `serve` alone unless they are given. */
+  /** Arguments of `start`, by default `serve`. */
   serve?: string[]
-  /** Does the first start find nothing at all, and migrates a database of its own? */
+  /** If true, the data folder starts empty, so that the first start creates and migrates the database. */
   isEmpty?: boolean
 }
 
@@ -220,7 +220,7 @@ async function isUp(url: string): Promise<void> {
   await until(`200 of ${url}`, async () => (await fetch(url).catch(() => null))?.ok)
 }
 
-/** Process ids of the agents of a data folder, by agent. */
+/** Returns the process id of each agent of a data folder. */
 export async function findAgentPids(dataDir: string): Promise<Map<string, number>> {
   const pids = new Map<string, number>()
   for (const folder of agentFolders(dataDir)) {

@@ -3,7 +3,7 @@ import { afterAll } from 'bun:test'
 const LIMIT_MS = 120_000
 const ends: (() => PromiseLike<unknown> | undefined)[] = []
 
-/** Registers what ends a program that several tests of a file share, after the file's own `afterAll` hooks. */
+/** Registers the end of a program that tests of a file share; it runs after the file's own `afterAll` hooks. */
 export function endAfterFile(end: () => PromiseLike<unknown> | undefined): void {
   ends.push(end)
 }

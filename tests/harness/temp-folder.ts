@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** An empty folder that is gone with the block: `using folder = tempFolder()`. */
+/** Creates an empty folder that is deleted with the block: `using folder = tempFolder()`. */
 export function tempFolder(): Disposable & { path: string; file(name: string): string } {
   const path = mkdtempSync(join(tmpdir(), 'stead-test-'))
   return {

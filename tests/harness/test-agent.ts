@@ -10,7 +10,7 @@ import { json, read } from './requests.ts'
 
 const TOKEN = 'gw_test-token'
 
-/** A real agent on a free port, with a folder and a platform of its own; `await using` takes it all away. */
+/** Starts an agent on a free port, with its own folder and platform double. */
 export async function startTestAgent(settings: Partial<AgentSettings> = {}, platform = startPlatformDouble()) {
   const token = settings.gatewayToken ?? TOKEN
   const folder = await mkdtemp(join(tmpdir(), 'stead-agent-'))
@@ -46,7 +46,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}, plat
     },
     token,
     call,
-    /** Asks as a client of the OpenAI form does; fields of `more` join the body. */
+    /** Sends a chat completion request; fields of `more` are added to the body. */
     chat: (content: string, sessionKey?: string, more: object = {}, signal?: AbortSignal) =>
       call('/v1/chat/completions', {
         method: 'POST',
@@ -60,9 +60,9 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}, plat
       await before?.()
       running = await start()
     },
-    /** System prompt of the latest turn. */
+    /** Returns the system prompt of the latest turn. */
     prompt: () => String(platform.asked.at(-1)?.messages[0]?.content),
-    /** Lets the model call one tool and returns what the model was then shown as its result. */
+    /** Makes the model call one tool and returns the result that it receives. */
     async runTool(name: string, input: unknown): Promise<string> {
       platform.next(callsTool(name, input), says('done'))
       const { status } = await this.chat('go')
@@ -77,7 +77,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}, plat
   }
 }
 
-/** Environment of an external agent: its owner's key. It stores its own memory. */
+/** Environment of an external agent, with its owner's key. It stores its own memory. */
 export const OWNER_KEY = 'sk_of-its-owner'
 
 type TestAgent = Awaited<ReturnType<typeof startTestAgent>>
@@ -96,14 +96,14 @@ const Listed = z.object({
   ),
 })
 
-/** The agent's only channel, as it reports it to the platform. */
+/** Returns the agent's only channel, as it reports it to the platform. */
 export async function channelOf(agent: TestAgent) {
   const [channel] = (await read(Listed, agent.call('/channels'))).channels
   if (!channel) throw new Error('The agent has no channel')
   return channel
 }
 
-/** The owner's decision on a pairing code. */
+/** Sends the owner's decision on a pairing code. */
 export function decidePairing(agent: TestAgent, channel: string, code: string, approve: boolean) {
   return agent.call(`/channels/${channel}/pairings/${code}`, json('POST', { approve }))
 }

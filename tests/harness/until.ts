@@ -1,9 +1,15 @@
-/** The longer a wait has taken, the less often it asks: many tests wait at once, and asking takes from what they wait for. */
+/**
+ * Polling slows down with the time waited, because many tests wait at once and polling costs the CPU time they wait
+ * for.
+ */
 const PAUSE_MS = { shortest: 5, longest: 50, share: 1 / 20 }
-/** A guard against waiting for ever, nothing else: far longer than anything takes on the slowest machine. */
+/** Timeout, far longer than any step on the slowest machine. */
 const LIMIT_MS = 120_000
 
-/** Waits for a condition and returns what it gave. @throws Error naming `what` when it never comes true, or never answers. */
+/**
+ * Polls `condition` until it returns a value other than undefined, null or false. @throws Error naming `what` after
+ * `timeoutMs`.
+ */
 export async function until<T>(
   what: string,
   condition: () => T | Promise<T>,

@@ -1,6 +1,6 @@
 import type { testPlatform } from './platform.ts'
 
-/** A browser on our own pages: keeps cookies and follows nothing by itself. */
+/** Creates a browser of the platform's pages that keeps cookies and follows no redirects. */
 export function openBrowser(web: ReturnType<typeof testPlatform>['web']) {
   const cookies = new Map<string, string>()
   const request = async (path: string, init: RequestInit = {}) => {
@@ -14,7 +14,7 @@ export function openBrowser(web: ReturnType<typeof testPlatform>['web']) {
   return {
     cookies,
     request,
-    /** Where the answer to a GET leads. */
+    /** Returns the redirect URL of a GET request. */
     follow: async (path: string, headers: Record<string, string> = {}) =>
       (await request(path, { headers })).headers.get('location') ?? '',
   }

@@ -5,12 +5,12 @@ import { z } from 'zod'
 const Found = z.array(
   z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })) }),
 )
-/** Rules that axe-core leaves off unless they are named. */
+/** Rules that axe-core disables by default. */
 const MORE_RULES = { 'target-size': { enabled: true }, 'label-content-name-mismatch': { enabled: true } }
 
-/** Returns the violations that axe-core finds on the page as it is drawn now, a line each. */
+/** Returns the violations that axe-core finds on the current page, one line each. */
 export async function listViolations(page: Page, { without = [] }: { without?: string[] } = {}): Promise<string[]> {
-  // Evaluated, not added: the policy lets no other script in.
+  // Evaluated instead of added as a script, which the content security policy forbids.
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source)
   const rules = { ...MORE_RULES, ...Object.fromEntries(without.map((id) => [id, { enabled: false }])) }
   const options = JSON.stringify({ resultTypes: ['violations'], rules })

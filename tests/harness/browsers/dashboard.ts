@@ -4,7 +4,7 @@ import { type Installation, type InstallationOptions, openInstallation } from '.
 
 export type Dashboard = Browser & { installation: Installation; web: string; ada: Person }
 
-/** An installation whose first account is Ada, and a browser that shows her overview. */
+/** Starts an installation whose first account is Ada, and opens her overview in a browser. */
 export async function openDashboard(options: InstallationOptions = {}): Promise<Dashboard> {
   await using stack = new AsyncDisposableStack()
   const installation = stack.use(await openInstallation(options))

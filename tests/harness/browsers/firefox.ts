@@ -6,19 +6,19 @@ import { readLines } from '../wires/lines.ts'
 
 const FIREFOX = '/usr/bin/firefox-esr'
 
-/** Is there a Firefox to test with? Says so when there is none. */
+/** Returns whether Firefox is installed; logs a warning if not. */
 export function hasFirefox(): boolean {
   const isThere = existsSync(FIREFOX)
   if (!isThere) console.warn(`No ${FIREFOX} here: the tests with it are skipped.`)
   return isThere
 }
 
-/** One page of a Firefox, used by pointer and keys. Elements are named by an expression of JavaScript that finds them. */
+/** A Firefox page, used by pointer and keyboard. Elements are given as JavaScript expressions. */
 export type FirefoxPage = AsyncDisposable & {
   goto(url: string): Promise<void>
-  /** Waits until the element is there, and presses it. */
+  /** Waits for the element and clicks it. */
   press(element: string): Promise<void>
-  /** Presses the field and types. */
+  /** Clicks the field and types. */
   type(element: string, text: string): Promise<void>
   /** Waits until the page shows the text. */
   see(text: string): Promise<void>
@@ -35,10 +35,7 @@ const Evaluated = z.object({
   result: z.looseObject({ type: z.string(), value: z.unknown().optional(), sharedId: z.string().optional() }),
 })
 
-/**
- * A fresh Firefox that is spoken to by WebDriver BiDi, the protocol of all browsers: Playwright drives no Firefox but its
- * own.
- */
+/** Starts Firefox and controls it with WebDriver BiDi, because Playwright supports only its own build of Firefox. */
 export async function openFirefox(): Promise<FirefoxPage> {
   const folder = tempFolder()
   const child = Bun.spawn(

@@ -6,10 +6,10 @@ export type Treatment =
   | { status: number; headers?: Record<string, string>; json: unknown }
   | 'lost'
 
-/** The line between a page and the server, which treats questions by `treat`, those that it returns null for as ever. */
+/** The network between a page and the server. `treat` selects a fault for each path; null means none. */
 export type Line = {
   treat(treat: (path: string) => Treatment | null): void
-  /** Lets everything through again, once what is late has been sent. */
+  /** Removes the faults and waits until delayed requests have been sent. */
   mend(): Promise<void>
 }
 
@@ -22,7 +22,7 @@ export async function openLine(page: Page): Promise<Line> {
   let late = Promise.resolve()
   session.on('Fetch.requestPaused', (paused: Paused) => {
     const treated = treatment(new URL(paused.request.url).pathname)
-    // One after another, as on a slow line.
+    // In sequence, as on a slow network.
     if (treated !== null && treated !== 'lost' && 'lateMs' in treated) {
       late = late.then(() => Bun.sleep(treated.lateMs)).then(() => answer(session, paused, null))
       return
@@ -56,7 +56,7 @@ async function answer(session: CDPSession, { requestId }: Paused, treated: Treat
       body: Buffer.from(JSON.stringify(treated.json)).toString('base64'),
     })
   } catch (error) {
-    // A page that has gone on to another one takes its questions back.
+    // Navigation cancels the requests of the previous page.
     if (!/Invalid InterceptionId|closed/.test(String(error))) throw error
   }
 }

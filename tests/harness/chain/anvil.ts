@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type Address, createPublicClient, createWalletClient, type Hex, http } from 'viem'
 import { type HDAccount, mnemonicToAccount } from 'viem/accounts'
 
-/** The package's own starter wants Node.js; the program itself is in a package beside it, one for each machine. */
+/** The package's launcher requires Node.js; the binary is in a separate package for each platform. */
 const BINARY = join(
   dirname(fileURLToPath(import.meta.resolve('@foundry-rs/anvil/package.json'))),
   '..',
@@ -13,16 +13,16 @@ const BINARY = join(
   'anvil',
 )
 const LOCAL = ['--host', '127.0.0.1', '--port', '0']
-/** However the tests end, their end of the pipe is closed by that, and the chain goes with them. */
+/** Ends the chain when the pipe closes, which happens however the tests end. */
 const UNTIL_STDIN_ENDS = '"$0" "$@" & cat >/dev/null; kill $!; wait $!'
 const MNEMONIC = 'test test test test test test test test test test test junk'
 
-/** Is there an anvil for this machine? Tests that need one are skipped otherwise, and say so. */
+/** True if anvil is installed for this platform; tests that need it are skipped otherwise. */
 export const hasAnvil = existsSync(BINARY)
 
 const accounts = new Map<number, HDAccount>()
 
-/** Accounts that anvil gives money to, by number. To come from the words to one of them takes 40 ms. */
+/** Returns one of anvil's funded accounts. Deriving it from the mnemonic takes 40 ms. */
 export function devAccount(index: number): HDAccount {
   const account = accounts.get(index) ?? mnemonicToAccount(MNEMONIC, { addressIndex: index })
   accounts.set(index, account)
@@ -31,7 +31,7 @@ export function devAccount(index: number): HDAccount {
 
 export type Anvil = AsyncDisposable & {
   rpcUrl: string
-  /** Deploys a contract whose code is `runtime`. */
+  /** Deploys a contract with the bytecode `runtime`. */
   deploy(runtime: Hex): Promise<Address>
   send(to: Address, data: Hex): Promise<void>
   codeAt(address: Address): Promise<Hex | undefined>
@@ -40,7 +40,7 @@ export type Anvil = AsyncDisposable & {
   stop(): Promise<void>
 }
 
-/** A real chain of our own, in memory, on a free port. */
+/** Starts a local chain in memory on a free port. */
 export async function startAnvil(chainId: number): Promise<Anvil> {
   const child = Bun.spawn(['sh', '-c', UNTIL_STDIN_ENDS, BINARY, '--chain-id', String(chainId), ...LOCAL], {
     stdin: 'pipe',
@@ -75,7 +75,10 @@ export async function startAnvil(chainId: number): Promise<Anvil> {
   }
 }
 
-/** `PUSH1 length, DUP1, PUSH1 9, RETURNDATASIZE, CODECOPY, RETURNDATASIZE, RETURN`: deploys the bytes behind it. */
+/**
+ * Returns init code that deploys `runtime`: `PUSH1 length, DUP1, PUSH1 9, RETURNDATASIZE, CODECOPY, RETURNDATASIZE,
+ * RETURN`.
+ */
 export function toInitCode(runtime: Hex): Hex {
   const length = (runtime.length - 2) / 2
   if (length > 255) throw new Error('PUSH1 cannot say how long this code is')

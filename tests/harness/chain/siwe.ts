@@ -8,11 +8,11 @@ export type MessageParts = {
   version?: number
   chainId?: number | string
   statement?: string | null
-  /** Lines after the time. */
+  /** Lines after the timestamps. */
   more?: string[]
 }
 
-/** The text that a wallet signs, written by hand so that it may also be wrong. */
+/** Formats the message that a wallet signs, without validation, so that it may be invalid. */
 export function siweMessage(parts: MessageParts): string {
   const { domain = 'localhost:3000', statement = 'Sign in to Stead' } = parts
   return [

@@ -15,14 +15,17 @@ export type TestChain = Awaited<ReturnType<typeof startTestChain>>
 /** A contract call for `encodeFunctionData`. */
 export type Call = { to: Address; abi: Abi; functionName: string; args: readonly unknown[]; from?: number }
 
-/** A chain of our own whose clock, blocks and code the test decides. */
+/** Starts a local chain whose clock, blocks and contracts the test controls. */
 export async function startTestChain(chainId: number) {
   const anvil = await startAnvil(chainId)
   const client = createTestClient({ mode: 'anvil', transport: http(anvil.rpcUrl), pollingInterval: 20 })
     .extend(publicActions)
     .extend(walletActions)
 
-  /** Sends without waiting for a block; the gas is given, so that what reverts is sent as well. */
+  /**
+   * Sends a transaction without waiting for a block. The gas limit is fixed, because estimating it fails for calls that
+   * revert.
+   */
   const submit = ({ to, from = 0, ...call }: Call): Promise<Hex> =>
     client.sendTransaction({
       account: devAccount(from),
@@ -35,13 +38,13 @@ export async function startTestChain(chainId: number) {
     rpcUrl: anvil.rpcUrl,
     client,
     submit,
-    /** Sends and waits until it is in a block, whether it succeeded or not. */
+    /** Sends a transaction and waits until it is in a block, successful or reverted. */
     async call(call: Call): Promise<Hex> {
       const hash = await submit(call)
       await client.waitForTransactionReceipt({ hash })
       return hash
     },
-    /** Puts a contract at `address`, as if it had always been there. */
+    /** Sets the code at `address` without a deployment. */
     putCode: (address: Address, bytecode: Hex) => client.setCode({ address, bytecode }),
     stop: anvil.stop,
     [Symbol.asyncDispose]: anvil.stop,

@@ -1,12 +1,12 @@
 import { type Address, concatHex, getCreate2Address, type Hex, padHex } from 'viem'
 import { toInitCode } from './anvil.ts'
 
-/** The deterministic deployment proxy that every chain has, anvil too: calldata is a salt and init code. */
+/** The deterministic deployment proxy of all chains, including anvil; its calldata is a salt and init code. */
 export const CREATE2_FACTORY: Address = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
 
 /**
- * A wallet that is a contract (ERC-1271), assembled by hand. It knows one function, whatever the selector:
- * `isValidSignature(bytes32 hash, bytes signature)` with a 65-byte signature of `owner`.
+ * Returns the bytecode of a contract wallet (ERC-1271). For any selector it runs `isValidSignature(bytes32 hash, bytes
+ * signature)` with a 65-byte signature of `owner`.
  */
 export function ownedBy(owner: Address): Hex {
   return concatHex([
@@ -24,7 +24,7 @@ export function ownedBy(owner: Address): Hex {
   ])
 }
 
-/** Wallets that never say yes, each in its own way. */
+/** Wallets that reject every signature, by how they fail. */
 export const REFUSING: Readonly<Record<string, Hex>> = {
   'answers another value': '0x63ffffffff60e01b60005260206000f3', // PUSH4 ffffffff, in the place of the magic value
   'answers nothing': '0x00', // STOP
@@ -33,13 +33,13 @@ export const REFUSING: Readonly<Record<string, Hex>> = {
   'never ends': '0x5b600056', // JUMPDEST PUSH1 00 JUMP
 }
 
-/** Says yes to everything, and writes before it does: `SSTORE(00, 01)`, then the magic value. */
+/** Accepts every signature after writing to storage: `SSTORE(00, 01)`, then the magic value. */
 export const WRITING: Hex = '0x6001600055631626ba7e60e01b60005260206000f3'
 
-/** A factory that writes into its own storage and deploys nothing: `SSTORE(00, 01) STOP`. */
+/** A factory that writes to its own storage and deploys nothing: `SSTORE(00, 01) STOP`. */
 export const WRITING_FACTORY: Hex = '0x600160005500'
 
-/** Where `CREATE2_FACTORY` will put a wallet of `owner`, and the calldata that makes it do so. */
+/** Returns the address at which `CREATE2_FACTORY` deploys a wallet of `owner`, and the calldata that deploys it. */
 export function counterfactual(owner: Address, salt: Hex): { address: Address; factoryData: Hex } {
   const bytecode = toInitCode(ownedBy(owner))
   const padded = padHex(salt, { size: 32 })

@@ -3,14 +3,14 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { tempFolder } from '../temp-folder.ts'
 
-/** Where `scripts/test-peers` installs them. */
+/** The folder into which `scripts/test-peers` installs the clients. */
 const FOLDER = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'stead', 'test-clients', 'node_modules')
-/** The executable of each, in the package for this platform. */
+/** Executable of each client, in the package for this platform. */
 const EXECUTABLES = { claude: '@anthropic-ai/claude-code-*/claude', codex: '@openai/codex-*/vendor/*/bin/codex' }
-/** A closed port: a client that asks anything but the loopback address fails. */
+/** A closed port as the proxy, so that requests to any address but loopback fail. */
 const NO_PROXY = 'http://127.0.0.1:9'
 
-/** The paths of both coding agents, or null where `scripts/test-peers` could not install them. */
+/** Returns the paths of both coding agents, or null if they are not installed. */
 export function findCodingAgents(): Record<keyof typeof EXECUTABLES, string> | null {
   if (!existsSync(FOLDER)) return null
   const find = (pattern: string) => [...new Bun.Glob(pattern).scanSync({ cwd: FOLDER })][0]
@@ -18,19 +18,19 @@ export function findCodingAgents(): Record<keyof typeof EXECUTABLES, string> | n
   return claude && codex ? { claude: join(FOLDER, claude), codex: join(FOLDER, codex) } : null
 }
 
-/** How a program ended, and what it wrote. */
+/** Exit code and output of a program. */
 type Ended = { exitCode: number; output: string }
 
-/** A new home folder on a machine where only the coding agents are installed. */
+/** A new home folder with only the coding agents installed. */
 export type Desk = Disposable & {
   home: string
-  /** The empty folder in which programs are started. */
+  /** The empty working directory of the commands. */
   project: string
-  /** Runs a command with nothing but `variables` in its environment; it is killed after two minutes. */
+  /** Runs a command with only `variables` in its environment. It is killed after two minutes. */
   run(command: readonly [string, ...string[]], variables: Record<string, string>): Promise<Ended>
 }
 
-/** Opens an empty home folder with an empty project. */
+/** Creates an empty home folder with an empty project. */
 export function openDesk(): Desk {
   const folder = tempFolder()
   const [home, project, bin] = [folder.file('home'), folder.file('project'), folder.file('bin')]
@@ -66,7 +66,7 @@ export function openDesk(): Desk {
   }
 }
 
-/** Keeps programs from telemetry, updates and everything else that is not a model call. */
+/** Turns off telemetry, updates and every request that is not a model call. */
 const QUIET = {
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
   DISABLE_TELEMETRY: '1',

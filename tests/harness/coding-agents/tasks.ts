@@ -9,7 +9,7 @@ const COMMAND = `printf '${TASK_CONTENT.replace('\n', '\\n')}' > ${TASK_FILE}`
 
 const PROGRAM = `text(await tools.exec_command({ cmd: ${JSON.stringify(COMMAND)} }))`
 
-/** How the model writes the file with each client's own tool. */
+/** The tool call with which the model writes the file, for the tool of each client. */
 const TOOLS: Readonly<Record<string, (folder: string) => Omit<ToolUse, 'name'>>> = {
   Write: (folder) => ({ arguments: { file_path: join(folder, TASK_FILE), content: TASK_CONTENT } }),
   exec_command: () => ({ arguments: { cmd: COMMAND } }),
@@ -19,7 +19,7 @@ const TOOLS: Readonly<Record<string, (folder: string) => Omit<ToolUse, 'name'>>>
   functions__exec: () => ({ arguments: { input: PROGRAM } }),
 }
 
-/** A model that first uses the client's tool to write a file, and reports when it has the result. */
+/** Returns a model that calls the client's tool to write a file, and ends the turn when it receives the result. */
 export function writeFileTask(folder: string, more: VendorAnswer = {}): VendorScript {
   return ({ tools, toolResults }) => {
     if (toolResults.length > 0) return { ...more, text: ['The file ', 'is written.'] }

@@ -9,7 +9,7 @@ import { type DeclaredRoute, listRoutes, type Registered } from '../../../src/se
 
 type Documented = { route: DeclaredRoute; statuses: ReadonlySet<number> }
 
-/** By the app's router, which knows the route of a request: to list every route of an app costs more than a request. */
+/** Cached by the router of the app, because listing all routes of an app takes longer than a request. */
 const known = new WeakMap<object, Map<string, Documented>>()
 
 /**
@@ -45,7 +45,7 @@ function requireShape(name: string, schema: ZodType, body: unknown): void {
   throw new Error(`${name} answered what it does not declare: ${problem}\n${JSON.stringify(body).slice(0, 2000)}`)
 }
 
-/** A union takes its first shape that fits, also one without all of the fields. */
+/** Checks each option of a union, because Zod accepts the first that matches and drops the fields it does not know. */
 function isWhole(schema: z.core.$ZodType, body: unknown): boolean {
   if (schema instanceof z.ZodUnion) return schema.options.some((option) => isWhole(option, body))
   const parsed = z.safeParse(schema, body)
@@ -56,7 +56,7 @@ function findRoute(app: Hono<BaseEnv>, api: string, request: Request): Documente
   const { pathname } = new URL(request.url)
   const method = request.method === 'HEAD' ? 'GET' : request.method
   const path = pathname === '/' ? `/${api}` : `/${api}${pathname}`
-  // Those of other routes that match as well are sorted out when the first of them is described.
+  // Includes other routes that match this path; describing the first one drops them.
   const matched = app.router.match(method, path)[0].map(([[, registered]]) => registered satisfies Registered)
   const first = matched.find(({ handler }) => !isMiddleware(findTargetHandler(handler)))
   if (first === undefined || first.path.includes('*')) return undefined

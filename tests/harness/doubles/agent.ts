@@ -6,7 +6,7 @@ const ChatBody = z.object({ messages: z.array(z.object({ content: z.string() }))
 export type AgentQuestion = { message: string; sessionKey: string | null; signal: AbortSignal }
 type Answer = (question: AgentQuestion) => Promise<string | Response> | string | Response
 
-/** An agent that answers every message as `answer` says, until the block ends, on `port` or on a free one. */
+/** Starts an agent on `port`, or a free one, that answers each message with `answer`. */
 export function startAgentDouble(answer: Answer, port = 0) {
   const questions: AgentQuestion[] = []
   const server = Bun.serve({
@@ -27,7 +27,7 @@ export function startAgentDouble(answer: Answer, port = 0) {
   })
   return {
     port: server.port ?? 0,
-    /** Every question so far. */
+    /** Requests received so far. */
     questions,
     [Symbol.asyncDispose]: () => server.stop(true),
   }

@@ -1,6 +1,9 @@
 let server: ReturnType<typeof Bun.serve> | undefined
 
-/** Doubles of Telegram, Discord and Slack that accept every token. They end with the process. */
+/**
+ * Starts doubles of Telegram, Discord and Slack that accept every token, and returns their URL. They end with the
+ * process.
+ */
 export function anyBotUrl(): string {
   server ??= Bun.serve({
     hostname: '127.0.0.1',

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Outcome of a payment order. Names that begin with `settles` move the money; `cut` closes the connection, `hangs` never responds. */
+/** Outcome of a payment order. `settles …` transfers the money; `cut` closes the connection, `hangs` never responds. */
 export const FAULTS = [
   'settles',
   'settles, then cut',
@@ -21,20 +21,23 @@ type Answer = { status: number; body: unknown }
 
 export type ColonyDouble = AsyncDisposable & {
   url: string
-  /** Orders that arrived, by payment; each should be there once. */
+  /** Number of orders received for each payment; each should be 1. */
   readonly orders: Map<string, number>
   readonly settled: Set<string>
-  /** Outcomes of the next payment orders. */
+  /** Outcome of the next payment orders. */
   fault: Fault | 'hangs'
-  /** Bodies of answers in place of a conforming gateway's. */
+  /** Responses by path that replace those of a conforming gateway. */
   answers: Record<string, Answer>
-  /** Reports the outcome of a payment when true. */
+  /** If true, the gateway reports the outcome of a payment. */
   knowsPayments: boolean
-  /** Whatever it was asked last, by path. */
+  /** Last request body by path. */
   readonly asked: Record<string, unknown>
 }
 
-/** A payment gateway with realistic faults: it crashes after settling, refuses with 200, or reports another amount. */
+/**
+ * Starts a payment gateway with realistic faults: it crashes after settling, refuses with status 200, or reports
+ * another amount.
+ */
 export async function startColonyDouble(): Promise<ColonyDouble> {
   const server = createServer((request, response) => void answer(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -103,7 +106,7 @@ export async function startColonyDouble(): Promise<ColonyDouble> {
   }
 }
 
-/** Strings are sent unchanged, other values as JSON. */
+/** Sends strings unchanged and other values as JSON. */
 function send(response: ServerResponse, { status, body }: Answer): void {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   response.writeHead(status, { 'content-type': 'application/json' }).end(text)

@@ -7,7 +7,7 @@ type Event = { op: number; s: number; t: string; d: Record<string, unknown> }
 type Session = { id: string; events: Event[]; intents: number }
 type Socket = Bun.ServerWebSocket<{ bot: ReturnType<typeof createBot> | null; session: Session | null }>
 type User = { id: string; username: string; global_name?: string }
-/** A message of the bot as the chat shows it, with every text that it has had. */
+/** A message of the bot as users see it, with all its revisions. */
 type Shown = {
   id: string
   channelId: string
@@ -17,7 +17,7 @@ type Shown = {
   answerTo: string | null
   buttons: Button[]
 }
-/** `serverId` is set where others read too; `more` are further fields of the message. */
+/** `serverId` is set in a server channel; `more` are further fields of the message. */
 type Said = { channelId?: string; serverId?: string; mentions?: User[]; more?: object }
 
 const Button = z.object({ type: z.literal(2), label: z.string(), custom_id: z.string().max(100) })
@@ -42,7 +42,7 @@ const HEARTBEAT_MS = 41_250
 const UNKNOWN_MESSAGE = 10_008
 const PRIVILEGED = GatewayIntentBits.GuildMembers | GatewayIntentBits.GuildPresences | GatewayIntentBits.MessageContent
 
-/** Discord on loopback, in its real protocol by http and websocket, for the bots that a test adds; it ends with `stop`. */
+/** Starts Discord's HTTP and WebSocket API on loopback for the bots that a test adds. Call `stop` at the end. */
 export function startDiscordDouble() {
   const bots = new Map<string, ReturnType<typeof createBot>>()
   const server = Bun.serve<Socket['data']>({
@@ -53,7 +53,7 @@ export function startDiscordDouble() {
       const { pathname } = new URL(request.url)
       if (self.upgrade(request, { data: { bot: null, session: null } })) return
       if (pathname.startsWith('/files/')) return serveFile([...bots.values()], pathname)
-      // The path of an interaction is its own secret.
+      // An interaction is authorized by the token in its path.
       if (/^\/api\/v10\/interactions\//.test(pathname)) return new Response(null, { status: 204 })
       const token = /^Bot (.+)$/.exec(request.headers.get('authorization') ?? '')?.[1] ?? ''
       const path = /^\/api\/v10(\/.+)$/.exec(pathname)?.[1]
@@ -85,7 +85,7 @@ export function startDiscordDouble() {
       bots.set(token, bot)
       return bot
     },
-    /** From now on the token is refused, and who used it is sent away. */
+    /** Revokes the token and closes its connections. */
     revoke(token: string) {
       bots.get(token)?.closeAll(GatewayCloseCodes.AuthenticationFailed)
       bots.delete(token)
@@ -166,19 +166,19 @@ function createBot(username: string, url: string) {
   return {
     me,
     shown,
-    /** Method and path of each request, ids left out. */
+    /** Method and path of each request, without ids. */
     calls,
     files,
     textsIn: (channelId: string) => shown.filter((one) => one.channelId === channelId).map(({ text }) => text),
     directChannelOf: (user: User) => toDirectChannel(user.id),
-    /** Sockets that are identified now, and sessions that can be resumed. */
+    /** Number of identified sockets; their sessions can be resumed. */
     connections: () => sockets.size,
     sessions: () => sessions.size,
-    /** Lets the next calls of a kind, such as `POST message`, fail. */
+    /** Makes the next calls of a kind, such as `POST message`, fail. */
     failNext(kind: string, status: number, body: object, headers: Record<string, string> = {}) {
       faults.set(kind, [...(faults.get(kind) ?? []), { status, body, headers }])
     },
-    /** Answers the next call of a kind with 429, like Discord. */
+    /** Rejects the next call of a kind with status 429 and a retry time, as Discord does. */
     limitNext(kind: string, seconds: number) {
       this.failNext(
         kind,
@@ -217,7 +217,7 @@ function createBot(username: string, url: string) {
       deliver(message)
       return id
     },
-    /** Presses a button below a message of the bot. */
+    /** Clicks a button below a message of the bot. */
     press(from: User, message: Shown, label: string) {
       const button = message.buttons.find((one) => one.label === label)
       if (!button) throw new Error(`There is no button ${label}`)
@@ -235,17 +235,17 @@ function createBot(username: string, url: string) {
       }
       for (const session of sessions.values()) dispatch(session, GatewayDispatchEvents.InteractionCreate, press)
     },
-    /** Delivers a message again that was delivered before. */
+    /** Delivers a message a second time. */
     redeliver(id: string) {
       const message = said.get(id)
       if (!message) throw new Error(`Nobody said ${id}`)
       deliver(message)
     },
-    /** Ends every connection; the sessions stay. */
+    /** Closes every connection with `code`; sessions remain. */
     closeAll(code: number) {
       for (const socket of [...sockets]) socket.close(code)
     },
-    /** Ends every connection without a word. */
+    /** Terminates every connection without a close frame. */
     breakConnections() {
       for (const socket of [...sockets]) socket.terminate()
     },

@@ -3,16 +3,16 @@ import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 
 type SigningKey = { kid: string; privateKey: CryptoKey; jwk: JWK }
 
-/** An issuer of signed tokens on a real socket: well-known configuration, keys, and whatever token a test wants signed. */
+/** An issuer of security event tokens over HTTP: configuration, keys, and tokens signed for a test. */
 export type EventIssuer = Disposable & {
   issuer: string
-  /** How often the keys were fetched. */
+  /** Number of requests for the keys. */
   keyFetches(): number
-  /** Signs with the newest key; `header` and `claims` win over what is usual, and undefined leaves a part out. */
+  /** Signs a token with the newest key. `header` and `claims` override the defaults; undefined removes a field. */
   sign(claims?: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>
-  /** Takes a new key into use; the old one leaves the published set. */
+  /** Rotates the signing key and removes the old one from the published set. */
   rotate(): Promise<void>
-  /** From now on every document gets this status; 200 repairs it. */
+  /** Sets the status of all responses; 200 restores normal operation. */
   answerWith(status: number): void
 }
 
@@ -62,12 +62,12 @@ export async function startEventIssuer(): Promise<EventIssuer> {
   }
 }
 
-/** Settings of a platform that listens to this issuer. */
+/** Returns the settings of a platform that accepts this issuer. */
 export function settingsFor({ issuer }: EventIssuer): Record<string, string> {
   return { RISC_ISSUER: issuer, IDP_B_ISSUER: issuer, RISC_AUDIENCES: CLIENT_ID }
 }
 
-/** A token with any claims, signed with a key unknown to the issuer. */
+/** Returns a token with any claims, signed with a key unknown to the issuer. */
 export function forge(header: Record<string, unknown>, claims: Record<string, unknown>, secret?: string): string {
   const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url')
   const signed = `${encode(header)}.${encode(claims)}`
@@ -75,7 +75,7 @@ export function forge(header: Record<string, unknown>, claims: Record<string, un
   return `${signed}.${signature}`
 }
 
-/** To make one takes a tenth of a second: the issuers of a process, which no test confuses, have the same. */
+/** Generating a key takes 100 ms, so all issuers of a process share them. */
 const made = new Map<number, Promise<SigningKey>>()
 
 function newKey(number: number): Promise<SigningKey> {

@@ -14,11 +14,11 @@ export type GithubFault = {
 }
 
 export type GithubDouble = AsyncDisposable & {
-  /** The settings of a platform that signs in here. */
+  /** Settings of a platform that uses this provider. */
   environment: Record<string, string>
   signInAs(person: GithubPerson): void
   failWith(fault: GithubFault | undefined): void
-  /** Goes where we sent the browser, signs in, and returns the address it is sent back to. */
+  /** Follows the authorization URL, signs in, and returns the redirect URL. */
   visit(startUrl: string): Promise<URL>
   requests: string[]
 }
@@ -29,8 +29,8 @@ const CLIENT_SECRET = 'secret-of-the-tests-0123456789abcdef'
 type Grant = { person: GithubPerson; redirectUri: string; challenge: string }
 
 /**
- * A code-hosting provider on a port of its own, as strict as GitHub with codes, secrets, redirect addresses and PKCE, and
- * like it in answering 200 to a code that it refuses.
+ * Starts a provider that checks codes, secrets, redirect URIs and PKCE like GitHub, and like it rejects an invalid code
+ * with status 200.
  */
 export async function startGithubDouble(): Promise<GithubDouble> {
   let person: GithubPerson | undefined

@@ -1,7 +1,9 @@
 import { onTestFinished } from 'bun:test'
 import { startAgentDouble } from './agent.ts'
 
-/** An agent until the test ends that says `Done.`, at once or when it is let go, or refuses with a status. */
+/**
+ * Starts an agent for the rest of the test that answers `Done.`, immediately or when released, or with an error status.
+ */
 export function startHeldAgentDouble(port = 0) {
   const prompts: string[] = []
   let gate: PromiseWithResolvers<void> | null = null
@@ -23,7 +25,7 @@ export function startHeldAgentDouble(port = 0) {
   return {
     port: double.port,
     prompts,
-    /** From now on nothing is answered until `letGo`. */
+    /** Delays all responses until `letGo`. */
     hold: () => {
       gate = Promise.withResolvers()
     },

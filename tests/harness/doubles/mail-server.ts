@@ -1,20 +1,20 @@
 import { SMTPServer } from 'smtp-server'
 
-/** A mail as its receiver's program shows it. `raw` is what came over the wire. */
+/** A parsed mail; `raw` is the text received over SMTP. */
 export type ReceivedMail = { from: string; to: string[]; subject: string; text: string; html: string; raw: string }
 
 export type MailServer = AsyncDisposable & {
   /** The value of `SMTP_URL`. */
   readonly url: string
-  /** Everything that arrived, oldest first. */
+  /** Received mails, oldest first. */
   readonly received: ReceivedMail[]
-  /** The link in the newest mail to `address`. @throws Error when there is none. */
+  /** Returns the link in the newest mail to `address`. @throws Error when there is none. */
   linkTo(address: string): URL
-  /** From now on every mail is refused with a temporary error, until called with null. */
+  /** Rejects every mail with a temporary error, until called with null. */
   refuse(reason: string | null): void
 }
 
-/** A real SMTP server on a free port of the loopback; it ends with the block: `await using mail = await startMailServer()`. */
+/** Starts an SMTP server on a free port of loopback: `await using mail = await startMailServer()`. */
 export async function startMailServer(): Promise<MailServer> {
   const received: ReceivedMail[] = []
   let refusal: string | null = null
@@ -56,7 +56,7 @@ export async function startMailServer(): Promise<MailServer> {
   }
 }
 
-/** Headers, and the text and HTML parts of `multipart/alternative` (RFC 2046). */
+/** Parses the headers, and the text and HTML parts of `multipart/alternative` (RFC 2046). */
 function readMessage(raw: string): Pick<ReceivedMail, 'subject' | 'text' | 'html'> {
   const { headers, body } = split(raw)
   const boundary = /boundary="?([^";]+)"?/i.exec(headers.get('content-type') ?? '')?.[1]

@@ -1,7 +1,7 @@
 import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 
-/** An external MCP server built with the official SDK; it records calls and headers. */
+/** Starts an external MCP server built with the official SDK, which records calls and headers. */
 export function startMcpServer(says = 'It is sunny') {
   const calls: { tool: string; input: unknown }[] = []
   const shown: (string | null)[] = []
@@ -30,7 +30,7 @@ export function startMcpServer(says = 'It is sunny') {
   return {
     url: `http://127.0.0.1:${server.port}/mcp`,
     calls,
-    /** The authorization of each request. */
+    /** The `Authorization` header of each request. */
     shown,
     [Symbol.asyncDispose]: () => server.stop(true),
   }

@@ -5,7 +5,7 @@ const Imported = z.object({
   facts: z.array(z.object({ key: z.string(), text: z.string(), at: z.iso.datetime().optional() })),
 })
 
-/** The memory of one agent behind `/v1/memory`. The next `down` calls get 503. */
+/** Creates the memory of one agent behind `/v1/memory`. The next `down` calls receive status 503. */
 export function createMemoryDouble() {
   const kept = new Map<string, string>()
   const double = {

@@ -13,7 +13,7 @@ type Stream = {
   created_at: string
 }
 
-/** Mux's live streams over HTTP, for one token; it holds what it was asked to make until the block ends. */
+/** Starts Mux's live stream API for one token; streams are kept in memory. */
 export function startMuxDouble() {
   const streams = new Map<string, Stream>()
   const requests: string[] = []
@@ -55,7 +55,7 @@ export function startMuxDouble() {
   }
   return {
     environment: { RADIO_API_URL: server.url.origin, RADIO_API_ID: 'mux-id', RADIO_API_TOKEN: 'mux-token' },
-    /** `METHOD path?query` of every request so far. */
+    /** `METHOD path?query` of each request. */
     requests,
     streams,
     /** A stream created by another client. */

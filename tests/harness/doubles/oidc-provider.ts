@@ -19,9 +19,9 @@ export type OidcProvider = AsyncDisposable & {
   /** Selects the user who signs in next. */
   signInAs(person: Person): void
   failWith(fault: OidcFault | undefined): void
-  /** Goes where we sent the browser, signs in, consents, and returns the address it is sent back to. */
+  /** Follows the authorization URL, signs in, consents, and returns the redirect URL. */
   visit(startUrl: string): Promise<URL>
-  /** Paths that were asked for, with their method. */
+  /** Method and path of each request. */
   requests: string[]
 }
 
@@ -30,7 +30,7 @@ const CLIENT_SECRET = 'secret-of-the-tests-0123456789abcdef'
 const KEY_ID = 'test-key'
 const Tokens = z.looseObject({ id_token: z.string() })
 
-/** A certified OpenID provider that signs in the selected user and grants every consent. */
+/** Starts a certified OpenID provider that signs in the selected user and grants every consent. */
 export async function startOidcProvider(redirectUri: string): Promise<OidcProvider> {
   const OidcServer = await loadQuietly()
   const { ours, foreign } = await makeKeys()
@@ -99,7 +99,7 @@ export async function startOidcProvider(redirectUri: string): Promise<OidcProvid
 
 let loaded: Promise<typeof Provider> | undefined
 
-/** It has much to say on standard output about settings that are as a test wants them. */
+/** Loads oidc-provider without its warnings about settings that are intended in tests. */
 export function loadQuietly(): Promise<typeof Provider> {
   if (loaded) return loaded
   for (const level of ['info', 'warn'] as const) {
@@ -114,7 +114,7 @@ export function loadQuietly(): Promise<typeof Provider> {
 
 let keys: Promise<{ ours: CryptoKey; foreign: CryptoKey }> | undefined
 
-/** Made once: they take a tenth of a second each. */
+/** Cached, because generating a key takes 100 ms. */
 function makeKeys() {
   keys ??= Promise.all([generateKeyPair('RS256', { extractable: true }), generateKeyPair('RS256')]).then(
     ([ours, foreign]) => ({ ours: ours.privateKey, foreign: foreign.privateKey }),
@@ -128,7 +128,7 @@ export async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
 }
 
-/** Signs the person in and then grants what was asked for, as a person who clicks twice. */
+/** Signs the user in, then grants the requested scopes, as a user who clicks twice. */
 export async function interact(
   provider: Provider,
   person: Person,
@@ -154,7 +154,7 @@ function failOne(response: ServerResponse, answer: 'status 500' | 'html' | 'hang
   else response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":"server_error"}')
 }
 
-/** A browser at the provider: keeps its cookies and follows every redirect until one leads back to us. */
+/** Follows all redirects of the provider with its cookies, until one leads to `redirectUri`. */
 export async function visit(startUrl: string, redirectUri: string): Promise<URL> {
   const cookies = new Map<string, string>()
   let url = startUrl

@@ -1,6 +1,6 @@
 import { refusal } from './openclaw.ts'
 
-/** Sessions and files of an OpenClaw agent, and its answers to the calls that look at them and change them. */
+/** Creates the sessions and files of an OpenClaw agent, and its answers to the calls that read and change them. */
 export function createOpenClawState({ hasWorkspace = true } = {}) {
   const sessions = new Map([
     ['agent:main:main', false],
@@ -19,7 +19,7 @@ export function createOpenClawState({ hasWorkspace = true } = {}) {
     return [...new Set(inside.map((path) => path.split('/')[0] ?? ''))].map((name) => ({
       path: `${folder}${name}`,
       kind: files.has(`${folder}${name}`) ? 'file' : 'directory',
-      // Files are as old as their place in the list says.
+      // Modification times follow the order of the list.
       updatedAtMs: 1000 * (1 + [...files.keys()].indexOf(`${folder}${name}`)),
     }))
   }

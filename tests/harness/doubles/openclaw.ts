@@ -20,14 +20,14 @@ const Approval = z.object({ method: z.literal('device.pair.approve'), params: z.
 
 type Answering = (method: string, params: Record<string, unknown>) => unknown
 
-/** Faults of a gateway: a refusal, and no response. */
+/** Creates the error response of a gateway. */
 export const refusal = (message: string) => ({ error: { code: 'INVALID_REQUEST', message } })
 export const SILENCE = Symbol('silence')
 
-/** An OpenClaw gateway as far as its protocol 4 goes: it checks signatures, wants pairing, and answers as a test says. */
+/** An OpenClaw gateway with protocol 4: it verifies signatures, requires pairing, and answers as the test defines. */
 type OpenClawDouble = AsyncDisposable & { endpoint: AgentEndpoint; calls: string[]; paired: Set<string> }
 
-/** `isStubborn` approves no device. */
+/** With `isStubborn`, no device is approved. */
 export function startOpenClawDouble(
   answer: Answering,
   { isStubborn = false, gatewayToken = 'gw_1' } = {},

@@ -15,7 +15,7 @@ type Asked = z.infer<typeof Asked>
 type ReportedEntry = ChannelReport['entries'][number]
 type Answerer = (asked: Asked, request: Request) => Response | Promise<Response>
 
-/** Everything that the built-in agent has, as much as anybody uses. */
+/** All tools of the built-in agent, with limits that tests do not reach. */
 const ALL_TOOLS: ToolSettings = {
   tools: [...TOOL_NAMES],
   hasMcp: false,
@@ -26,8 +26,8 @@ const ALL_TOOLS: ToolSettings = {
 }
 
 /**
- * A platform double on loopback that gives the queued answers in order, then echoes. With `forward` only the model is a
- * double and other requests go there. `port` reuses the port of a stopped double.
+ * Starts a platform double on loopback that returns the queued model responses in order, then echoes. With `forward`,
+ * only the model is a double and other requests go to `forward`. `port` reuses the port of a stopped double.
  */
 export function startPlatformDouble(forward?: (request: Request) => Response | Promise<Response>, port = 0) {
   const asked: Asked[] = []
@@ -91,17 +91,17 @@ export function startPlatformDouble(forward?: (request: Request) => Response | P
     reported,
     /** Turns the agent reported as ended by a limit. */
     earlyEnds,
-    /** Answers what is asked at a path from now on. */
+    /** Replaces the response at a path. */
     answerAt: (path: string, answer: (request: Request) => Response | Promise<Response>) =>
       void others.set(path, answer),
     next: (...answers: Answerer[]) => void script.push(...answers),
-    /** The next request that arrives from now on. */
+    /** Resolves with the next model request. */
     nextAsked: () => new Promise<Asked>((resolve) => void waiting.push(resolve)),
     stop: () => server.stop(true),
   }
 }
 
-/** Answers in several deltas, with usage, as a provider does. */
+/** Streams `parts` as deltas, then usage, as a provider does. */
 export function says(...parts: string[]): Answerer {
   return () => stream([...parts.map((content) => chunk({ content })), chunk({}, 'stop'), usage(), DONE])
 }
@@ -125,12 +125,12 @@ export function fails(status: number, message: string, type = 'error'): Answerer
   return () => Response.json({ error: { message, type } }, { status })
 }
 
-/** Whatever bytes a test wants, as an event stream or as something else. */
+/** Responds with `body` unchanged, by default as an event stream. */
 export function sends(body: string, contentType = 'text/event-stream'): Answerer {
   return () => new Response(body, { headers: { 'content-type': contentType } })
 }
 
-/** Starts to answer and never goes on; `aborted` settles when the agent hangs up. */
+/** Streams `parts` and then never continues; `aborted` settles when the agent disconnects. */
 export function hangs(...parts: string[]) {
   const aborted = Promise.withResolvers<void>()
   const release = Promise.withResolvers<void>()

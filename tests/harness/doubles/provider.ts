@@ -23,15 +23,17 @@ type Usage = {
   cost?: number
 }
 
-/** One answer; an empty one says `Hello.` and counts 1000 tokens in and 500 out. `text` in pieces is streamed so. */
+/**
+ * A response. The default is `Hello.` with 1,000 input and 500 output tokens. An array in `text` is streamed in chunks.
+ */
 export type Answer = {
   text?: string | string[]
-  /** Thoughts, streamed before the text. */
+  /** Reasoning, streamed before the text. */
   thoughts?: string
   toolCalls?: { name: string; arguments: Record<string, unknown> }[]
   usage?: Usage | null
   fault?: Fault
-  /** Promises that stream events wait for, by index. */
+  /** Returns the promise that the stream event with this index waits for. */
   beforeEvent?: (index: number) => Promise<void>
 }
 
@@ -41,7 +43,7 @@ const Body = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string(), content: z.unknown() })).default([]),
 })
 
-/** A request as it came. `closed` settles with whether the client left before its answer was complete. */
+/** A received request. `closed` settles with whether the client disconnected before the end of the response. */
 export type ProviderRequest = {
   method: string
   path: string
@@ -54,18 +56,18 @@ export type Answering = (request: ProviderRequest) => Answer | Promise<Answer>
 
 export type ProviderDouble = AsyncDisposable & {
   baseUrl: string
-  /** Every chat request so far. */
+  /** Chat requests received so far. */
   chats: ProviderRequest[]
-  /** Decides from now on what a chat request gets, and when. */
+  /** Sets the response to chat requests. */
   answerWith(answer: Answer | Answering): void
-  /** From now on `GET /models` gets this status. */
+  /** Sets the status of `GET /models`. */
   listModelsWith(status: number): void
-  /** From now on `GET /models` lists these. */
+  /** Sets the models that `GET /models` lists. */
   offer(models: readonly string[]): void
   stop(): Promise<void>
 }
 
-/** The models it lists, without prices: those come from the built-in table. */
+/** Listed models, without prices: those come from the built-in table. */
 const MODELS = ['openai/gpt-4o-mini', 'openai/gpt-4o', 'anthropic/claude-opus-4.6', 'unknown/nobody-knows-its-price']
 
 /** Model fields of an aggregator besides the id. */
@@ -80,7 +82,7 @@ const DETAILS: Readonly<Record<string, object>> = {
   },
 }
 
-/** A model provider that speaks OpenAI's protocol over real sockets, streamed or not, with faults on request. */
+/** Starts a model provider with OpenAI's protocol over real sockets, streamed or not, with faults on request. */
 export async function startProvider(first: Answer | Answering = {}): Promise<ProviderDouble> {
   let answer = first
   let modelsStatus = 200

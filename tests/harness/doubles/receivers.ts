@@ -3,20 +3,20 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 /** A received request and its response; null when the connection was reset or left silent. */
 export type Delivery = { path: string; headers: Record<string, string>; body: string; status: number | null }
 
-/** How the next request fares: an answer, one that says why in JSON, a reset connection, or no answer at all. */
+/** Outcome of the next request: a status, a status with a JSON body, a reset connection, or no response. */
 export type Fault = number | { status: number; body: object } | 'reset' | 'hang'
 
 export type Receiver = AsyncDisposable & {
   readonly url: string
   /** Oldest first. */
   readonly deliveries: Delivery[]
-  /** Faults are used up one a request; afterwards everything is taken with 200. */
+  /** Each fault applies to one request; later requests get status 200. */
   failWith(...faults: Fault[]): void
-  /** Bodies that were taken. */
+  /** Bodies of the requests that got status 200. */
   taken(): string[]
 }
 
-/** An HTTP server in place of Telegram or a user's webhook; disposed with the block. */
+/** Starts an HTTP server that replaces Telegram or a user's webhook. */
 export async function startReceiver(): Promise<Receiver> {
   const deliveries: Delivery[] = []
   const faults: Fault[] = []

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 
-/** An image in the registry: `layers` are gzipped tars, or the size of one of which only the beginning ever comes. */
+/** An image in the registry. `layers` are gzipped tar archives, or the size of a layer whose download never ends. */
 type Offer = { labels: Record<string, string>; layers: (Uint8Array | number)[] }
 
 const TYPES = {
@@ -15,16 +15,15 @@ const MISSING = '{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unkno
 /** Docker reports download progress for larger layers only. */
 const REPORTED_BYTES = 1024 * 1024
 const TRICKLE_MS = 20
-/** A tar without any file. */
+/** An empty tar archive. */
 const EMPTY_TAR = new Uint8Array(1024)
 
 /** A layer with nothing in it. */
 export const EMPTY_LAYER = new Uint8Array(gzipSync(EMPTY_TAR))
 
 /**
- * A registry of images on this machine, as far as engines ask one: `offer` makes it have an image, `requests` are the
- * paths that were asked for and those that were left before their end, `waiting` counts the layers that are being sent
- * and never end.
+ * Starts an image registry that implements what engines use. `offer` adds an image, `requests` are the requested paths
+ * and those that were aborted, `waiting` counts the downloads that never end.
  */
 export async function startRegistry() {
   const manifests = new Map<string, string>()
@@ -39,7 +38,7 @@ export async function startRegistry() {
   }
   const sendForEver = (path: string, size: number, response: ServerResponse) => {
     waiting += 1
-    // An engine that has given up sees so when the next bytes come.
+    // The engine's disconnect is noticed at the next write.
     const timer = setInterval(() => response.write(new Uint8Array(1)), TRICKLE_MS)
     response.on('close', () => {
       clearInterval(timer)
@@ -89,7 +88,7 @@ export async function startRegistry() {
   }
 }
 
-/** Engines take a layer for one that they have by its content, unpacked. */
+/** Engines identify layers by the digest of the unpacked content, so a shared digest would skip the download. */
 function toConfig(Labels: Record<string, string>, contents: string[]) {
   return {
     architecture: process.arch === 'x64' ? 'amd64' : process.arch,

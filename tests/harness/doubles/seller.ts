@@ -21,11 +21,11 @@ type Behaviour =
 export type SellerDouble = AsyncDisposable & {
   url: string
   behaviour: Behaviour
-  /** Merged into what it asks for. */
+  /** Overrides fields of the payment requirements. */
   demand: Record<string, unknown>
-  /** Payments that were shown to it. */
+  /** Payments received. */
   readonly shown: Authorization[]
-  /** How often it was asked at all. */
+  /** Number of requests, with and without payment. */
   requests: number
   settle(authorization: Authorization): Promise<Hex>
 }
@@ -39,7 +39,7 @@ type Authorization = {
   signature: Hex
 }
 
-/** A seller of paid responses by x402 version 2 that settles on `chain`. */
+/** Starts a seller of paid responses (x402 version 2) that settles on `chain`. */
 export async function startSeller(
   chain: TestChain,
   offer: { chainId: number; token: Address; payTo: Address },
@@ -47,7 +47,7 @@ export async function startSeller(
   const server = createServer((request, response) => void answer(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  /** Its transactions come from one account: their nonces have to follow each other. */
+  /** All transactions come from one account, so their nonces must be sequential. */
   const settling = new TaskQueue()
   const seller: SellerDouble = {
     url: `http://127.0.0.1:${port}/report`,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 type Answer = { status?: number; body: object; headers?: Record<string, string> }
 type Socket = Bun.ServerWebSocket<{ app: ReturnType<typeof createApp> }>
 type User = { id: string; name: string; real_name?: string }
-/** A message of the app as the channel shows it, with every text that it has had. */
+/** A message of the app as users see it, with all its revisions. */
 type Button = { label: string; value: string }
 type Shown = { ts: string; channel: string; text: string; texts: string[]; thread: string | null; buttons: Button[] }
 type Sent = { id: string; type: 'events_api' | 'interactive'; payload: object; isConfirmed: boolean }
@@ -25,7 +25,7 @@ const Blocks = z.array(
     }),
   ]),
 )
-/** Lists travel in a form as JSON. */
+/** Forms carry lists as JSON. */
 const InForm = z
   .string()
   .transform((text) => JSON.parse(text))
@@ -38,7 +38,7 @@ const Ephemeral = z.object({ channel: z.string(), user: z.string(), text: z.stri
 const MAX_UPDATE_CHARS = 4000
 const OWN_ID = 'U0BOT'
 
-/** Slack on loopback, in its real protocol by http and websocket, for the apps that a test adds; it ends with `stop`. */
+/** Starts Slack's HTTP and WebSocket API on loopback for the apps that a test adds. Call `stop` at the end. */
 export function startSlackDouble() {
   const apps = new Set<ReturnType<typeof createApp>>()
   const server = Bun.serve<Socket['data']>({
@@ -171,7 +171,7 @@ function createApp(botToken: string, appToken: string, url: string) {
       const place = channel === undefined ? { channel: this.directChannelOf(from), channel_type: 'im' } : { channel }
       const isMention = channel !== undefined && text.includes(`<@${OWN_ID}>`)
       const event = { user: from.id, text, ts, ...place, ...more }
-      // Apps that listen to a channel get both.
+      // Slack sends both events to an app in the channel.
       if (channel !== undefined) deliver({ type: 'message', channel_type: 'channel', ...event })
       if (channel === undefined || isMention)
         deliver({ type: channel === undefined ? 'message' : 'app_mention', ...event })
@@ -179,7 +179,7 @@ function createApp(botToken: string, appToken: string, url: string) {
     },
     /** Ephemeral messages of the app. */
     whispers,
-    /** Presses a button of a message. */
+    /** Clicks a button of a message. */
     press(from: User, { ts, channel, text, buttons }: Shown, label: string) {
       const value = buttons.find((button) => button.label === label)?.value
       deliverPayload('interactive', {
@@ -195,7 +195,7 @@ function createApp(botToken: string, appToken: string, url: string) {
       const last = sent.at(-1)
       if (last) offer(last, 1)
     },
-    /** Slack ends its sockets now and then, and says so before. */
+    /** Sends a `disconnect` message, as Slack does before it closes a socket. */
     askToDisconnect(reason: 'warning' | 'refresh_requested' | 'link_disabled') {
       for (const socket of sockets) socket.send(JSON.stringify({ type: 'disconnect', reason }))
     },

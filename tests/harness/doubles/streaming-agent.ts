@@ -6,7 +6,9 @@ import { insertAgent } from '../../../src/features/agents/registry/agents.ts'
 import { agents } from '../../../src/features/agents/registry/tables.ts'
 import { testPlatform } from '../platform.ts'
 
-/** A platform with an agent of Ada's that says what a test lets it say, in the last turn that it was asked for. */
+/**
+ * Starts a platform with an agent of Ada's whose stream the test writes: `say` and the like apply to the latest turn.
+ */
 export async function startStreamingAgent() {
   const test = testPlatform()
   const { platform, clock } = test
@@ -76,7 +78,7 @@ function startWords() {
       const chunk = { choices: [{ index: 0, delta: { content } }] }
       last().controller.enqueue(`data: ${JSON.stringify(chunk)}\n\n`)
     },
-    /** Something else than words, in the built-in agent's form. */
+    /** Sends a non-text event in the format of the built-in agent. */
     tell(stead: object) {
       last().controller.enqueue(`data: ${JSON.stringify({ choices: [], stead })}\n\n`)
     },

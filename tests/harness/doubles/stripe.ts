@@ -10,11 +10,11 @@ const WEBHOOK_SECRET = 'whsec_of_the_double'
 /** Proration in pence of a subscription that ends halfway through its period; a credit is negative. */
 const LEFT = -1450
 
-/** Stripe over HTTP as its SDK speaks to it: forms in, objects and errors out, idempotency keys kept. */
+/** Starts Stripe's API as its SDK uses it: form requests, objects and errors, idempotency keys. */
 export function startStripeDouble() {
   const calls: Call[] = []
   const answers = new Map<string, { body: string; form: string }>()
-  /** Subscriptions that were ended: was what is left of them given back? */
+  /** Cancelled subscriptions, and whether each was prorated. */
   const ended = new Map<string, boolean>()
   /** Customer by subscription; the default is `cus_1`. */
   const customers = new Map<string, string>()
@@ -83,7 +83,7 @@ export function startStripeDouble() {
     fail(next: Fault | null) {
       fault = next
     },
-    /** The request that delivers `event`, signed by the SDK's own helper. */
+    /** Sends `event` as a webhook, signed by the SDK's own helper. */
     async deliver(
       event: object,
       signed: { secret?: string; timestamp?: number; tamper?: (body: string) => string } = {},

@@ -3,7 +3,7 @@ import { z } from 'zod'
 const Chat = z.object({ id: z.number(), type: z.enum(['private', 'group', 'supergroup']) })
 type Chat = z.infer<typeof Chat>
 type Update = { update_id: number } & ({ message: object } | { callback_query: object })
-/** A message of the bot as the chat shows it, with every text that it has had. */
+/** A message of the bot as users see it, with all its revisions. */
 type Shown = {
   id: number
   chatId: number
@@ -36,7 +36,7 @@ const MAX_CHARS = 4096
 const MAX_FILE_BYTES = 20 * 1024 * 1024
 const TOKEN = /^\d+:[\w-]+$/
 
-/** The Bot API on loopback, in its real protocol, for the bots that a test adds; it ends with `stop`. */
+/** Starts the Bot API on loopback for the bots that a test adds. Call `stop` at the end. */
 export function startTelegramDouble() {
   const bots = new Map<string, ReturnType<typeof createBot>>()
   const server = Bun.serve({
@@ -63,7 +63,7 @@ export function startTelegramDouble() {
       bots.set(token, bot)
       return bot
     },
-    /** From now on the token is refused. */
+    /** Revokes the token. */
     revoke: (token: string) => bots.delete(token),
     stop: () => server.stop(true),
   }
@@ -160,23 +160,23 @@ function createBot(id: number, username: string) {
     username,
     /** Messages of the bot in every chat. */
     shown,
-    /** Names of methods, in the order of their calls. */
+    /** Called methods, in order. */
     calls,
     textsIn: (chatId: number) => shown.filter((message) => message.chatId === chatId).map(({ text }) => text),
     /** Unconfirmed updates. */
     unconfirmed: () => updates.length,
-    /** Lets the next calls of a method fail. */
+    /** Makes the next call of a method fail. */
     failNext: (method: string, status: number, description: string, parameters?: object) => {
       const answer = refuse(status, description, parameters)
       faults.set(method, [...(faults.get(method) ?? []), answer])
     },
     clearFaults: () => faults.clear(),
-    /** Delays the answer to the next call of a method, after its effect. */
+    /** Delays the response to the next call of a method; its effect is immediate. */
     delayNext: (method: string, delayMs: number) => void delays.set(method, delayMs),
     addFile(fileId: string, path: string, bytes: Uint8Array, sizeBytes = bytes.byteLength) {
       files.set(fileId, { bytes, path, sizeBytes })
     },
-    /** Sends a user's message; `fields` are those of the Bot API's Message. @returns the message id. */
+    /** Sends a user's message; `fields` are fields of Telegram's Message. @returns the message id. */
     say(
       from: { id: number; first_name: string },
       fields: object,
@@ -190,7 +190,7 @@ function createBot(id: number, username: string) {
     },
     /** Answers to button presses. */
     notes,
-    /** Presses a button below a message of the bot. */
+    /** Clicks a button below a message of the bot. */
     press(from: { id: number; first_name: string }, message: Shown, label: string) {
       const button = message.buttons.find(({ text }) => text === label)
       if (!button) throw new Error(`There is no button ${label}`)
@@ -198,7 +198,7 @@ function createBot(id: number, username: string) {
       const below = { message_id: message.id, date: now(), chat, text: message.text }
       offerUpdate({ callback_query: { id: '1', from, chat_instance: '1', data: button.callback_data, message: below } })
     },
-    /** Delivers a message again that was delivered before. */
+    /** Delivers a message a second time. */
     redeliver(messageId: number) {
       const message = said.get(messageId)
       if (!message) throw new Error(`Nobody said ${messageId}`)

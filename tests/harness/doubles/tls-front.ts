@@ -5,7 +5,7 @@ import { createServer } from 'node:tls'
 
 const FIXTURES = join(import.meta.dir, '..', '..', 'fixtures', 'tls')
 
-/** A TLS-terminating proxy with a self-signed certificate. */
+/** Starts a TLS-terminating proxy with a self-signed certificate. */
 export async function startTlsFront(url: string): Promise<{ port: number } & Disposable> {
   const server = createServer(
     { key: readFileSync(join(FIXTURES, 'key.pem')), cert: readFileSync(join(FIXTURES, 'cert.pem')) },
@@ -16,7 +16,7 @@ export async function startTlsFront(url: string): Promise<{ port: number } & Dis
       inner.on('error', () => socket.destroy())
     },
   )
-  // Browsers give up handshakes that they no longer need.
+  // Browsers abort handshakes that they no longer need.
   server.on('tlsClientError', () => undefined)
   const port = await new Promise<number>((resolve) => {
     server.listen(0, '127.0.0.1', () => {

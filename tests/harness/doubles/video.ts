@@ -10,7 +10,7 @@ const CreateBody = z.object({
 export type VideoOrder = z.infer<typeof CreateBody>
 type State = { status: string; seconds?: string; error?: { code: string; message: string } | null }
 
-/** The first bytes of any MP4 file, and some more. */
+/** The start of an MP4 file and some more bytes. */
 export const MP4 = new Uint8Array([
   0,
   0,
@@ -27,7 +27,7 @@ export const MP4 = new Uint8Array([
   ...new Array(2000).fill(7),
 ])
 
-/** A video endpoint of the OpenAI form: every order is `first`, and then what `set` says, until the block ends. */
+/** Starts a video API in the OpenAI format. Every job has the status `first`, until `set` changes it. */
 export function startVideoDouble(first: State = { status: 'completed' }) {
   const orders: VideoOrder[] = []
   const requests: string[] = []
@@ -50,7 +50,7 @@ export function startVideoDouble(first: State = { status: 'completed' }) {
   return {
     environment: { VIDEO_BASE_URL: `${server.url.origin}/v1`, VIDEO_API_KEY: 'video-key', VIDEO_MODEL: 'sora-2' },
     orders,
-    /** `METHOD path` of every request so far. */
+    /** `METHOD path` of each request. */
     requests,
     set(next: State) {
       state = next

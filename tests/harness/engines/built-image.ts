@@ -2,7 +2,11 @@ import { join } from 'node:path'
 
 const BUILD_MS = 300_000
 
-/** Builds the image of the built-in agent from this checkout into an engine, as `bun run agent:image` does, with the executable of the gate where there is one, and with `flags`. @returns its name. */
+/**
+ * Builds the image of the built-in agent as `bun run agent:image` does, with the executable under test if there is one,
+ * and `flags`.
+ * @returns its name.
+ */
 export async function buildAgentImage(dockerHost: string, ...flags: ('--shell' | '--python')[]): Promise<string> {
   const reference = `stead-agent:under-test${flags.join('')}`
   const root = join(import.meta.dir, '..', '..', '..')

@@ -1,7 +1,7 @@
 import type { Runtime } from '../../../src/adapters/runtimes/contract/runtime.ts'
 import { createNoRuntime } from '../../../src/adapters/runtimes/contract/runtimes.ts'
 
-/** An engine of containers that answers and runs no agent. */
+/** Creates a container runtime that is available and runs no agents. */
 export function createEmptyEngine(): Runtime {
   return { ...createNoRuntime('docker', 'This engine runs nothing'), inspect: async () => null }
 }

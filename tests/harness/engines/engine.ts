@@ -13,12 +13,15 @@ import { until } from '../until.ts'
 const BUSYBOX = ['/bin/busybox', '/usr/bin/busybox'].find((path) => existsSync(path))
 const DEFAULT_HOST = '/var/run/docker.sock'
 const AGENT_USER = { uid: 10_001, gid: 10_001 }
-/** However the tests end, their end of the pipe is closed by that, and the engine goes with them. */
+/** Ends the engine when the pipe closes, which happens however the tests end. */
 const UNTIL_STDIN_ENDS = '"$0" "$@" & echo $!; cat >/dev/null; kill $!; wait $!'
-/** A daemon that was killed leaves its data mounted. */
+/** Unmounts the data that a killed daemon leaves mounted. */
 const CLEAN_UP = 'grep -o " $0/[^ ]*" /proc/mounts | sort -r | xargs -r umount -l; rm -rf "$0"'
 
-/** An agent of two megabytes: answers `/healthz`, and does what a test says in `RUN` (beside), `BE` (before) or `EXIT_CODE`. */
+/**
+ * A minimal agent of two megabytes that answers `/healthz`. It evaluates `RUN` in the background and `BE` before it
+ * listens, and exits with `EXIT_CODE`.
+ */
 const AGENT = `#!/bin/busybox sh
 PATH=/bin
 if [ "$2" = --check ]; then exec nc -w 4 127.0.0.1 "$PORT" -e true; fi
@@ -29,7 +32,10 @@ if [ -n "$BE" ]; then eval "$BE"; fi
 exec httpd -f -p "$PORT" -h /www
 `
 
-/** Connects and leaves; exits with 0 when that was possible. busybox's `wget` looks up names, which its static build cannot. */
+/**
+ * Returns a command that exits with 0 if a TCP connection succeeds. `nc`, because the static busybox cannot resolve
+ * names in `wget`.
+ */
 export function toVisit(host: string, port: number): string[] {
   return ['nc', '-w', '2', host, String(port), '-e', 'true']
 }
@@ -41,28 +47,30 @@ const CHANGES = [
   'VOLUME /data',
 ]
 
-/** A daemon that hangs would hold up its file for ever when a test has failed: so long it may take to go, and its containers. */
+/**
+ * Time that a daemon and its containers get to stop before SIGKILL, so that a hanging daemon cannot block the tests.
+ */
 const END_MS = 60_000
 
 /**
- * An engine starts itself anew for each step of a container's network, and each of these spends a third of its time on
- * its garbage, of which there is little.
+ * The engine re-executes itself for each step of a container's network and spends a third of that time on garbage
+ * collection.
  */
 export const SELDOM_COLLECTED = { GOGC: '800' }
 
-/** An engine on a busy machine answers late, and is there. */
+/** Timeouts for an engine on a busy machine. */
 export const PATIENT = { pingMs: 120_000, queryMs: 120_000, changeMs: 300_000 }
 
 /** A Docker engine for tests: `dockerHost` is its address, `image` a minimal agent image. */
 export type TestEngine = { dockerHost: string; engine: Engine; docker: Docker; image: string }
 
-/** A daemon that the tests may do anything to. `pid` is that of the daemon which runs now. */
+/** A daemon of the test's own; `pid` is the current one. */
 export type PrivateEngine = TestEngine & AsyncDisposable & { pid(): number; start(): Promise<void> }
 
 let shared: Promise<TestEngine | null> | undefined
 
 /**
- * The engine at `DOCKER_HOST`, or one that is started for these tests. Null without either, and a line says so: the tests
+ * Returns the engine at `DOCKER_HOST`, or starts one. Returns null and logs a warning if neither is possible; the tests
  * are skipped then.
  */
 export function findEngine(): Promise<TestEngine | null> {
@@ -70,7 +78,7 @@ export function findEngine(): Promise<TestEngine | null> {
   return shared
 }
 
-/** Can this machine run daemons of its own? Root in a container often may not. */
+/** Returns whether this machine can run Docker daemons. Root in a container often cannot. */
 export function canStartEngines(): boolean {
   if (process.getuid?.() !== 0 || Bun.which('dockerd') === null || BUSYBOX === undefined) return false
   mayNest ??= Bun.spawnSync(['unshare', '--mount', '--net', 'true']).success
@@ -79,7 +87,10 @@ export function canStartEngines(): boolean {
 
 let mayNest: boolean | undefined
 
-/** Starts a Docker daemon with its own data, containerd, socket and addresses. It has no firewall rules, so networks are not isolated. */
+/**
+ * Starts a Docker daemon with its own data, containerd, socket and address range. It sets no firewall rules, so
+ * networks are not isolated.
+ */
 export async function startEngine(): Promise<PrivateEngine> {
   const folder = tempFolder()
   const socket = folder.file('docker.sock')
@@ -125,7 +136,7 @@ export async function startEngine(): Promise<PrivateEngine> {
     pid: () => pid,
     start,
     async [Symbol.asyncDispose]() {
-      // A test that failed while the daemon was frozen has left it so, and then no signal ends it.
+      // A failed test may leave the daemon frozen, where no other signal ends it.
       signal(pid, 'SIGCONT')
       await Promise.race([removeContainers(), Bun.sleep(END_MS)])
       await end()
@@ -138,11 +149,11 @@ function signal(pid: number, name: 'SIGCONT' | 'SIGKILL'): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It has ended.
+    // The daemon has already exited.
   }
 }
 
-/** Runs a command in a container. @returns its exit code and what it wrote. */
+/** Runs a command in a container. @returns its exit code and output. */
 export async function execIn(docker: Docker, container: string, command: string[]) {
   const exec = await docker.getContainer(container).exec({
     Cmd: command,
@@ -168,7 +179,7 @@ async function openShared(): Promise<TestEngine | null> {
   return null
 }
 
-/** Deletes everything of an installation from an engine, running or not. */
+/** Deletes all containers, volumes and networks of an instance. */
 export async function removeAll(docker: Docker, instance: string): Promise<void> {
   const filters = { label: [`stead.instance=${instance}`] }
   for (const { Id } of await docker.listContainers({ all: true, filters })) {
@@ -187,7 +198,7 @@ async function startSharedEngine(): Promise<TestEngine> {
   return engine
 }
 
-/** Gives an engine the image of the agent, under the name that is answered. */
+/** Imports the image of the minimal agent. @returns its name. */
 export async function importAgent(docker: Docker): Promise<string> {
   if (BUSYBOX === undefined) throw new Error('There is no busybox')
   const image = { repo: 'stead-test-agent', tag: Bun.hash(AGENT + HEALTH + CHANGES.join()).toString(36) }
@@ -208,7 +219,7 @@ export async function importAgent(docker: Docker): Promise<string> {
   return reference
 }
 
-/** Asked anew when no answer comes: an engine that goes away may leave a question open for ever. */
+/** Uses a timeout and retries, because an engine that stops may never respond. */
 function isAnswering(socketPath: string): Promise<boolean> {
   return new Docker({ socketPath, timeout: 10_000 }).ping().then(
     () => true,

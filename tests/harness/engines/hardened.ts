@@ -2,7 +2,7 @@ import type Docker from 'dockerode'
 import type { AgentSpec } from '../../../src/adapters/runtimes/contract/runtime.ts'
 
 type HostConfig = Docker.ContainerInspectInfo['HostConfig']
-/** A container, or the order for one. */
+/** A container, or the request that creates it. */
 type Looked = {
   Name: string
   HostConfig: HostConfig
@@ -11,7 +11,7 @@ type Looked = {
 /** A path to inspect and its expected value. */
 type Check = [what: string, actual: unknown, expected: unknown]
 
-/** Everything in which a container is not what an agent's has to be, in words; empty when all is well. */
+/** Returns every difference between a container and the required hardening of an agent; empty if there is none. */
 export function deviations(container: Looked, spec: AgentSpec, hostCpus: number): string[] {
   const { HostConfig: host, Config: config } = container
   const checks = [...checkRights(host), ...checkLimits(host, spec, hostCpus), ...checkReach(container)]

@@ -15,10 +15,10 @@ const BEFORE = {
   broken: 'echo spoilt > /data/spoilt; echo "cannot run"; sleep 0.1; exit 1',
 }
 
-/** Images of the platform's own kind, two megabytes each: live at once, or never. */
+/** Minimal agent images of two megabytes each. */
 export type LiveImages = Record<keyof typeof BEFORE, string>
 
-/** Gives an engine the three images. Their agent serves what it stores below `/data`. */
+/** Imports the three images. Their agent serves the files in `/data`. */
 export async function importLiveImages(docker: Docker): Promise<LiveImages> {
   return {
     good: await importImage(docker, 'good'),

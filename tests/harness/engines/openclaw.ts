@@ -4,12 +4,12 @@ import { findEngine, type TestEngine } from './engine.ts'
 
 const BUILD = join(import.meta.dir, '..', '..', '..', 'scripts', 'openclaw-image.sh')
 
-/** Where the real OpenClaw can run: an engine that has its images, oldest version first. */
+/** An engine with OpenClaw images, oldest version first. */
 type OpenClawEngine = TestEngine & { images: readonly string[] }
 
 /**
- * The engine with an image of each version, built from the npm registry and Debian's packages when it is not there. Null
- * without an engine, and unless STEAD_TEST_OPENCLAW is set: a line says so.
+ * Returns an engine with an image of each version, built from the npm registry and Debian packages if missing. Returns
+ * null and logs a warning without an engine, or unless STEAD_TEST_OPENCLAW is set.
  */
 export async function findOpenClaw(...versions: string[]): Promise<OpenClawEngine | null> {
   if (!process.env.STEAD_TEST_OPENCLAW) {

@@ -9,24 +9,24 @@ import { type Pack, pack } from 'tar-stream'
 const root = join(import.meta.dir, '..', '..', '..')
 const BASE = 'stead-test-base:1'
 const BUSYBOX = '/bin/busybox'
-/** Libraries that SQLite's native module needs besides a minimal Debian. */
+/** Libraries that SQLite's native module needs in addition to a minimal Debian. */
 const LIBRARIES = ['libstdc++.so.6', 'libgcc_s.so.1', 'libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2']
 const FOLDERS = ['bin', 'etc', 'lib', 'lib64', 'usr', 'usr/local', 'usr/local/bin', 'proc', 'sys', 'dev']
 
-/** The executable that the gate has built, or that of this checkout; null without either. */
+/** Returns the executable under test or that of this checkout; null if neither exists. */
 export function findExecutable(): string | null {
   const built = process.env.STEAD_UNDER_TEST ?? join(root, 'dist/stead')
   return existsSync(built) ? built : null
 }
 
-/** Imports a base image of busybox and the libraries that the executable needs. @returns its name. */
+/** Imports a base image with busybox and the libraries of the executable. @returns its name. */
 export async function importBase(docker: Docker, executable: string): Promise<string> {
   await text(await docker.importImage(Readable.from(packBase(executable)), { repo: 'stead-test-base', tag: '1' }))
   return BASE
 }
 
 /**
- * Builds `--target prebuilt` of the Dockerfile, on a base of busybox and this machine's libraries: nothing is pulled.
+ * Builds `--target prebuilt` of the Dockerfile without pulling, on a base of busybox and this machine's libraries.
  * @returns its name.
  */
 export async function buildPlatformImage(docker: Docker, executable: string): Promise<string> {

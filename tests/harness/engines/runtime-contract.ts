@@ -12,10 +12,10 @@ import type {
 import { until } from '../until.ts'
 
 /**
- * A runtime under test. `makeSpec` answers a new id and a free port each time; its agent must answer `GET /healthz`
- * with 200 and write `logLine` when it starts. `kill` ends an agent from outside, as a crash would; `countInstances`
- * counts what really runs of an agent, whatever the runtime believes. `writeState` and `readState` (null without the
- * file) reach into the folder where an agent keeps what it stores, stopped or not.
+ * A runtime under test. `makeSpec` returns a new id and a free port; its agent must answer `GET /healthz` with 200 and
+ * write `logLine` when it starts. `kill` ends an agent as a crash would. `countInstances` counts the running instances
+ * independently of the runtime. `writeState` and `readState` (null for a missing file) access the agent's data, running
+ * or stopped.
  */
 export type RuntimeFixture = {
   runtime: Runtime
@@ -25,15 +25,15 @@ export type RuntimeFixture = {
   countInstances: (id: string) => Promise<number>
   writeState: (id: string, name: string, text: string) => Promise<void>
   readState: (id: string, name: string) => Promise<string | null>
-  /** The address at which agents answer, 127.0.0.1 without it, and how something else takes a port there. */
+  /** Address of the agents, by default 127.0.0.1. `holdPort` occupies a port there. */
   host?: string
   holdPort?: (port: number) => Promise<{ stop: () => Promise<void> }>
-  /** Where tests run side by side: waits until another one may. */
+  /** Runs a test under a lock, for runtimes whose tests run in parallel. */
   inTurn?: (run: () => Promise<void>) => Promise<void>
   dispose: () => Promise<void>
 }
 
-/** The contract of every runtime. `patienceMs` limits its slowest step, a start or restart. */
+/** Defines the tests that every runtime must pass. `patienceMs` is the timeout of one step, such as a start. */
 export function runtimeContract(name: string, patienceMs: number, create: () => Promise<RuntimeFixture>): void {
   describe(`${name} keeps the contract of runtimes`, () => {
     let fixture: RuntimeFixture
@@ -50,7 +50,9 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await eventually(() => isHealthy(spec))
       return spec
     }
-    /** Agents that tests were done with: healthy, as they were deployed last, and never crashed. To start one takes the most. */
+    /**
+     * Healthy agents with their original spec and no crash, for reuse, because starting an agent is the slowest step.
+     */
     const atHand: AgentSpec[] = []
     const deployHealthy = async () => atHand.pop() ?? newHealthy()
     const giveBack = (spec: AgentSpec) => void atHand.push(spec)
@@ -208,10 +210,10 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await runtime.stop(spec.id)
       const other = await deployHealthy()
       await fixture.kill(other.id)
-      // The other one's return shows that the time of a restart has passed.
+      // The other agent's restart shows that the restart delay has passed.
       await eventually(() => isHealthy(other))
       expect(await state(spec.id)).toBe('stopped')
-      // An engine may have begun the restart before the stop came, and ends it then.
+      // An engine may have begun a restart before the stop; it ends that one afterwards.
       await eventually(async () => (await fixture.countInstances(spec.id)) === 0)
       expect(await state(spec.id)).toBe('stopped')
     })
@@ -377,7 +379,7 @@ export async function waitFor(isTrue: () => Promise<boolean>, timeoutMs: number)
   await until(String(isTrue), isTrue, timeoutMs)
 }
 
-/** Does an agent answer on this port? */
+/** Returns whether an agent answers on this port. */
 export async function answersHealthz(port: number, host = '127.0.0.1'): Promise<boolean> {
   try {
     const response = await fetch(`http://${host}:${port}/healthz`, { signal: AbortSignal.timeout(1000) })

@@ -1,10 +1,10 @@
 import { chmodSync } from 'node:fs'
 import { request as ask, createServer } from 'node:http'
 
-/** Which paths each method may have; a folder of the host may never be mounted. */
+/** Allowed paths by method. */
 export type EngineRules = Map<string, RegExp[]>
 
-/** The rules of a `command` in the form of wollomatic/socket-proxy: `-allowGET=<pattern>`, which has to match the whole path. */
+/** Parses rules of wollomatic/socket-proxy: `-allowGET=<pattern>`, which must match the whole path. */
 export function readEngineRules(command: readonly string[]): EngineRules {
   const rules: EngineRules = new Map()
   for (const line of command) {
@@ -15,12 +15,12 @@ export function readEngineRules(command: readonly string[]): EngineRules {
   return rules
 }
 
-/** Do the rules let this through? `path` has no query. */
+/** Returns whether the rules allow this request. `path` has no query. */
 export function isAllowed(rules: EngineRules, method: string, path: string): boolean {
   return rules.get(method)?.some((rule) => rule.test(path)) ?? false
 }
 
-/** A proxy before the engine's socket at `file` that enforces the rules; `refused` lists rejected requests. */
+/** Starts a proxy for the engine's socket at `file` that enforces the rules; `refused` lists rejected requests. */
 export async function startSocketProxy(
   engineSocket: string,
   file: string,

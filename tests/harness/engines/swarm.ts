@@ -6,28 +6,28 @@ import { until } from '../until.ts'
 import { canStartEngines, SELDOM_COLLECTED } from './engine.ts'
 
 /**
- * A machine of the test swarm: an engine in a network namespace of its own. `address` is where the test and the other
- * machines find it; `docker` speaks to its engine, and `dockerHost` names that engine as `DOCKER_HOST` does.
+ * A node of the test swarm: an engine in its own network namespace. `address` is reachable from the test and other
+ * nodes; `docker` is a client of its engine and `dockerHost` its `DOCKER_HOST`.
  */
 export type SwarmNode = {
   name: string
   address: string
   dockerHost: string
   docker: Docker
-  /** Runs a command in the machine's network. */
+  /** Runs a command in the node's network. */
   spawn(
     command: string[],
     environment?: Record<string, string | undefined>,
   ): Bun.Subprocess<'ignore', 'pipe', 'inherit'>
-  /** To the engine alone. */
+  /** Sends a signal to the engine only. */
   signal(signal: NodeJS.Signals): Promise<void>
-  /** As when the machine loses its power: the engine and all that it ran end at once, and what was spawned on it. */
+  /** Kills the engine, its containers and spawned commands at once, like a power failure. */
   kill(): Promise<void>
 }
 
 const TOOLS = ['dockerd', 'ip', 'nsenter', 'unshare']
 
-/** Can this machine hold a test swarm? A line says why not: the tests are skipped then. */
+/** Returns whether this machine can run a test swarm; logs a warning if not. */
 export function canStartSwarm(): boolean {
   const reason = findObstacle()
   if (reason !== null) console.warn(`Swarm tests are skipped: ${reason}.`)
@@ -47,8 +47,8 @@ function findObstacle(): string | null {
 }
 
 /**
- * A swarm of `count` engines of its own, each with a folder and a network namespace, joined by a bridge in another
- * namespace, where no firewall rule of this machine's own engine reaches it. The first is its only manager.
+ * Starts a swarm of `count` engines, each with its own folder and network namespace. They are joined by a bridge in
+ * another namespace, out of reach of this machine's firewall rules. The first node is the only manager.
  */
 export async function startSwarm(count: number) {
   const dir = await mkdtemp(join(tmpdir(), 'stead-swarm-'))
@@ -66,10 +66,7 @@ export async function startSwarm(count: number) {
   return { nodes, manager: first, hostAddress: hub.hostAddress, [Symbol.asyncDispose]: () => dispose(hub, dir, nodes) }
 }
 
-/**
- * A machine alone, with the firewall that an engine sets up where it may. From here it is another machine on the network,
- * at its `address`.
- */
+/** Starts a single node with the engine's firewall rules, reachable at its `address` like another machine. */
 export async function startMachine(): Promise<SwarmNode & AsyncDisposable> {
   const dir = await mkdtemp(join(tmpdir(), 'stead-machine-'))
   const hub = openHub()
@@ -128,7 +125,7 @@ async function startNode(hub: Hub, dir: string, index: number): Promise<SwarmNod
   await mkdir(folder)
   const dockerHost = `unix://${join(folder, 'docker.sock')}`
   const inNetwork = ['nsenter', `--net=/run/netns/${name}`]
-  // In process and mount namespaces of its own nothing of it outlives it: neither containers nor mounts.
+  // In its own process and mount namespaces, so that no container or mount outlives it.
   const asMachine = ['unshare', '--mount', '--pid', '--fork', '--mount-proc', '--kill-child=KILL', '--']
   const engine = Bun.spawn(
     [
@@ -185,7 +182,7 @@ async function startNode(hub: Hub, dir: string, index: number): Promise<SwarmNod
 
 async function joinAll([manager, ...workers]: SwarmNode[]): Promise<void> {
   if (!manager) return
-  // A machine is lost after three heartbeats: soon, and not because it was slow for a moment.
+  // Three missed heartbeats mark a node as down: fast, but not on a short delay.
   await manager.docker.swarmInit({
     ListenAddr: `${manager.address}:2377`,
     AdvertiseAddr: manager.address,
@@ -218,7 +215,7 @@ async function dispose(hub: Hub, dir: string, nodes: SwarmNode[]): Promise<void>
   await rm(dir, { recursive: true, force: true })
 }
 
-/** Control groups stay when their processes end; folders of a group go by rmdir only, the innermost first. */
+/** Removes the node's control groups, innermost first: they outlive their processes and only rmdir removes them. */
 async function removeGroups(name: string): Promise<void> {
   const found = Bun.spawnSync(['find', '/sys/fs/cgroup', '-depth', '-type', 'd', '-path', `*/${name}*`, '-delete'])
   if (found.exitCode === null) throw new Error('find did not run')

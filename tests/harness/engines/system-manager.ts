@@ -5,14 +5,14 @@ import { until } from '../until.ts'
 import { removeGroup } from './user-manager.ts'
 
 const SYSTEMD = ['/lib/systemd/systemd', '/usr/lib/systemd/systemd'].find(existsSync)
-/** On a machine with both versions of control groups the second is below the first. */
+/** With both cgroup versions, version 2 is mounted below version 1. */
 const GROUPS = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup'].find((folder) => existsSync(join(folder, 'cgroup.procs')))
 const PATH = '/usr/sbin:/usr/bin:/sbin:/bin'
 const TARGET = 'stead-test.target'
 
 /**
- * Builds a root of its own from the programs of this machine: systemd empties temporary folders and starts what is
- * installed, which must not happen to the machine. Units that belong to a whole machine are masked.
+ * Builds a root file system from this machine's programs, because systemd empties temporary folders and starts
+ * installed services. Units of a whole machine are masked.
  */
 const BEGIN = `set -e
 root=$0/root
@@ -42,15 +42,15 @@ pivot_root . old && umount -l old && rmdir old
 exec env container=test ${SYSTEMD} --system --unit=${TARGET} --log-target=console --show-status=no`
 
 export type SystemManager = AsyncDisposable & {
-  /** The folder that is `/srv` inside. */
+  /** Path of the folder mounted at `/srv` inside. */
   outside: string
-  /** Runs a command as root beside the services. */
+  /** Runs a command as root in the namespace. */
   run(...command: string[]): { exitCode: number; stdout: string; stderr: string }
 }
 
 /**
- * Starts a systemd as the first process of a namespace, for the services of a machine; null where there is none or it may
- * not be started. The user `stead` exists in it. The network is that of the machine.
+ * Starts systemd as the first process of a namespace, with a user `stead` and this machine's network. Returns null if
+ * systemd is missing or may not be started.
  */
 export async function openSystemManager(): Promise<SystemManager | null> {
   if (SYSTEMD === undefined || GROUPS === undefined || process.getuid?.() !== 0) return null

@@ -4,31 +4,31 @@ import { tempFolder } from '../temp-folder.ts'
 import { until } from '../until.ts'
 
 const SYSTEMD = ['/lib/systemd/systemd', '/usr/lib/systemd/systemd'].find(existsSync)
-/** On a machine with both versions of control groups systemd wants a place in each. */
+/** With both cgroup versions, systemd needs a group in each. */
 const GROUPS = ['/sys/fs/cgroup/systemd', '/sys/fs/cgroup/unified'].filter(existsSync)
-/** Services are kept out of temporary folders, so that of the test has another name in there. */
+/** Mount point of the test's folder, because services have private temporary folders. */
 const ROOT = '/srv'
 const HOME = `${ROOT}/home`
 const RUNTIME = `${ROOT}/run`
 
-/**
- * Systemd takes over no machine that was not started by it unless this folder is there, and a test must not say so to the
- * whole machine: it has folders of its own.
- */
+/** systemd starts only if `/run/systemd/system` exists. A private mount creates it without affecting the machine. */
 const BEGIN = `mkdir -p /run/systemd && mount -t tmpfs none /run/systemd && mkdir -p /run/systemd/system &&
 mount --bind "$0" ${ROOT} && mkdir -p ${HOME} && mkdir -m 700 ${RUNTIME} &&
 for group in "$@"; do echo $$ > "$group/cgroup.procs"; done &&
 exec ${SYSTEMD} --user --log-target=null`
 
 export type UserManager = AsyncDisposable & {
-  /** Where `HOME` is for commands and services. */
+  /** `HOME` of commands and services. */
   home: string
-  /** Where the same folder is for the test. */
+  /** Path of the mounted folder outside of the namespace. */
   outside: string
   run(...command: string[]): { exitCode: number; stdout: string; stderr: string }
 }
 
-/** A systemd for the services of one user, with folders of its own; null where there is none, or it may not be started. */
+/**
+ * Starts systemd for the services of one user, with its own folders. Returns null if systemd is missing or may not be
+ * started.
+ */
 export async function openUserManager(): Promise<UserManager | null> {
   if (SYSTEMD === undefined || process.getuid?.() !== 0) return null
   const folder = tempFolder()
@@ -63,7 +63,7 @@ export async function openUserManager(): Promise<UserManager | null> {
   return null
 }
 
-/** A group goes when nothing runs in it or below; what still does was started by a service of the test, and is ended. */
+/** Ends the processes of a control group and removes it. @returns whether it is gone. */
 export function removeGroup(group: string): boolean {
   if (!existsSync(group)) return true
   for (const entry of readdirSync(group, { withFileTypes: true })) {
@@ -73,13 +73,13 @@ export function removeGroup(group: string): boolean {
     try {
       process.kill(Number(pid), 'SIGKILL')
     } catch {
-      // It has ended by itself.
+      // The process has already exited.
     }
   }
   try {
     rmdirSync(group)
   } catch {
-    // One that was ended just now is still there.
+    // A killed process may still be exiting; the caller retries.
   }
   return !existsSync(group)
 }

@@ -5,7 +5,9 @@ import { tempFolder } from '../temp-folder.ts'
 
 const ROOT = join(import.meta.dir, '..', '..', '..')
 
-/** An installation with only a copy of the executable `built`; the checkout is hidden where mounting is allowed. */
+/**
+ * Creates an installation with only a copy of the executable `built`; the checkout is hidden where mounting is allowed.
+ */
 export async function openAlone(built: string, options: InstallationOptions = {}) {
   const folder = tempFolder()
   const executable = folder.file('stead')
@@ -27,7 +29,7 @@ export async function openAlone(built: string, options: InstallationOptions = {}
   }
 }
 
-/** Where mounting is allowed, the program sees an empty folder in the place of the checkout. */
+/** Mounts an empty folder over the checkout where mounting is allowed. */
 function toCommand(executable: string): readonly [string, ...string[]] {
   const hide = ['unshare', '-m', 'sh', '-c', 'mount -t tmpfs none "$0" && exec "$@"', ROOT] as const
   const canHide = Bun.spawnSync([...hide, 'true'], { stderr: 'ignore' }).exitCode === 0

@@ -4,7 +4,7 @@ import { tempFolder } from '../temp-folder.ts'
 /** Intercepts a request before the server; null passes it on. */
 export type S3Fault = (request: Request) => Response | null | 'reset'
 
-/** A server that speaks S3 with a bucket `backups`, behind an address at which `fault` may be set. */
+/** Starts an S3 server with the bucket `backups`, behind a proxy that applies `fault`. */
 export async function startS3() {
   const folder = tempFolder()
   const bucket = { name: 'backups' }
@@ -20,7 +20,7 @@ export async function startS3() {
     async fetch(request, serving) {
       const answer = fault(request)
       if (answer === 'reset') {
-        // Closes what is open without an answer.
+        // Closes open connections without a response.
         void serving.stop(true)
         return new Response(null, { status: 500 })
       }
@@ -40,7 +40,7 @@ export async function startS3() {
   }
   return {
     settings,
-    /** Past the faults. */
+    /** Settings that bypass the faults. */
     behind: { ...settings, endpoint: `http://127.0.0.1:${port}` },
     address: `s3://${bucket.name}/house`,
     setFault: (next: S3Fault) => {
@@ -54,7 +54,7 @@ export async function startS3() {
   }
 }
 
-/** How a server of S3 refuses. */
+/** Creates an S3 error response. */
 export function refuse(status: number, code: string): Response {
   const text = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>Not now</Message></Error>`
   return new Response(text, { status, headers: { 'content-type': 'application/xml' } })

@@ -1,4 +1,4 @@
-/** Builds the executable of a later version into the file that is named: 9.0.0, whose schema has one table more. */
+/** Builds the executable of a later version, 9.0.0, with one more table, into the file in the first argument. */
 import { join } from 'node:path'
 import { buildExecutable } from '../../../scripts/build/executable.ts'
 import { ownTarget } from '../../../scripts/build/targets.ts'

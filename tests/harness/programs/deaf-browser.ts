@@ -1,7 +1,7 @@
 /**
- * `bun deaf-browser.ts PROGRAM [arguments …]` becomes PROGRAM, to which the kernel gives no news of the machine's
- * networks. Chromium breaks off what it is loading when an address appears or goes anywhere on the machine, as those of
- * containers do beside a test; without news it takes the network for lasting.
+ * `bun deaf-browser.ts PROGRAM [arguments …]` replaces itself by PROGRAM without access to netlink sockets. Chromium
+ * aborts loading when a network address changes, as other tests' containers cause; without netlink it assumes a
+ * constant network.
  */
 import { dlopen, FFIType, ptr } from 'bun:ffi'
 
@@ -16,16 +16,16 @@ const SET_SECCOMP = 22
 const MODE_FILTER = 2
 const NETLINK = 16
 const SET_DESCRIPTOR_FLAGS = 2
-/** The browser hears its commands at the one and answers at the other. */
+/** Chromium reads commands from the first pipe and writes responses to the second. */
 const COMMAND_PIPES = [3, 4]
 const ALLOW = 0x7fff0000
 const FAIL_WITH_UNSUPPORTED_FAMILY = 0x00050000 + 97
 const LOAD = 0x20
 const JUMP_IF_EQUAL = 0x15
 const RETURN = 0x06
-/** Where the kernel's description of a call has the call's number, the processor's kind and the first argument. */
+/** Offsets in `struct seccomp_data`. */
 const AT = { call: 0, processor: 4, firstArgument: 16 }
-/** How the kernel calls each processor, and the number that `socket` has on it. */
+/** Audit architecture and number of the `socket` system call. */
 const PROCESSORS: Partial<Record<NodeJS.Architecture, { kind: number; socketCall: number }>> = {
   x64: { kind: 0xc000003e, socketCall: 41 },
   arm64: { kind: 0xc00000b7, socketCall: 198 },
@@ -36,7 +36,7 @@ if (path === undefined) throw new Error('There is no program to run.')
 refuseNews()
 runInstead(path, others)
 
-/** Every netlink socket that this process and its children ask for from now on is refused. */
+/** Installs a seccomp filter that makes netlink sockets fail for this process and its children. */
 function refuseNews(): void {
   const processor = PROCESSORS[process.arch]
   if (processor === undefined) throw new Error(`The filter does not know processors of the kind ${process.arch}.`)
@@ -53,7 +53,7 @@ function refuseNews(): void {
   const program = Buffer.alloc(16)
   program.writeUInt16LE(filter.length / 8, 0)
   program.writeBigUInt64LE(BigInt(ptr(filter)), 8)
-  // Only who can gain no privileges may set a filter without having any.
+  // Without `no_new_privs`, only a privileged process may install a filter.
   if (c.prctl(SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0) !== 0 || c.prctl(SET_SECCOMP, MODE_FILTER, ptr(program), 0, 0) !== 0)
     throw new Error('The kernel takes no filter of system calls.')
 }
@@ -64,9 +64,9 @@ function instruction(code: number, value: number, { skip = 0, orSkip = 0 } = {})
   return bytes
 }
 
-/** Keeps the process id and the pipes. Returns only by throwing. */
+/** Replaces this process by `program`, which keeps the process id and the pipes. Returns only by throwing. */
 function runInstead(program: string, parameters: string[]): never {
-  // Bun marks what it inherits to be closed here.
+  // Bun marks inherited descriptors close-on-exec.
   for (const descriptor of COMMAND_PIPES) c.fcntl(descriptor, SET_DESCRIPTOR_FLAGS, 0)
   const texts = [program, ...parameters].map((text) => Buffer.from(`${text}\0`))
   const pointers = new BigUint64Array([...texts.map((text) => BigInt(ptr(text))), 0n])

@@ -1,4 +1,4 @@
-/** A process to kill: concurrent writers that print every acknowledged write. */
+/** Runs concurrent writers that print every acknowledged write, until it is killed. */
 import { write } from '../../../src/db/write.ts'
 import { notes, openNotes } from '../rows/notes.ts'
 

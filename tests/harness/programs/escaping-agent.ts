@@ -1,7 +1,6 @@
 /**
- * An agent that answers `/healthz`, and on `/attempts` tries to escape from its sandbox. It answers with one JSON
- * object a line; `escaped` is true when the attempt succeeded. It reads its targets from `targets.json` in its state
- * folder.
+ * An agent that answers `/healthz` and on `/attempts` tries to escape from its sandbox. The response is one JSON object
+ * per line; `escaped` is true if the attempt succeeded. Its targets are in `targets.json` in its state folder.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
@@ -12,7 +11,7 @@ type Targets = { dataDir: string; otherAgent: string; platformPid: number; home:
 const { PORT, HOST, AGENT_DIR = '' } = process.env
 const SHELL_MS = 20_000
 
-/** An attempt returns what it got, an empty text for nothing, or throws. */
+/** An attempt returns the data it obtained, an empty string for none, or throws. */
 type Attempt = (targets: Targets) => string | Promise<string>
 
 const read = (path: string) => readFileSync(path).toString('latin1').slice(0, 40) || 'empty file'
@@ -22,7 +21,7 @@ const write = (path: string) => {
   return `wrote ${path}`
 }
 
-/** Returns the output of a command that succeeds. @throws Error when it fails. */
+/** Returns the output of a command. @throws Error when it fails. */
 function shell(script: string): string {
   const done = Bun.spawnSync(['/bin/sh', '-c', script], { stdio: ['ignore', 'pipe', 'pipe'], timeout: SHELL_MS })
   if (done.exitCode !== 0) throw new Error(done.stderr.toString().trim().split('\n').at(-1) || `exit ${done.exitCode}`)
@@ -40,15 +39,15 @@ const connect = (path: string) =>
     socket.on('connect', () => resolve(`connected to ${path}`)).on('error', reject)
   })
 
-/** Calls a system call by its number on x86-64 through Perl, which every Debian has. */
+/** Makes a system call by its x86-64 number through Perl, which every Debian has. */
 const call = (number: number, ...args: (number | string)[]) => {
-  // Perl passes texts by reference, so they must be variables.
+  // Perl passes strings by reference, so they must be variables.
   const words = args.map((arg) => (typeof arg === 'string' ? `my $t${args.indexOf(arg)} = "${arg}";` : ''))
   const list = [number, ...args.map((arg) => (typeof arg === 'string' ? `$t${args.indexOf(arg)}` : arg))].join(', ')
   return shell(`perl -e '${words.join(' ')} exit(syscall(${list}) < 0 ? 1 : 0)'`)
 }
 
-/** Writes until the system refuses. Returns what was written when that is more than `maxMegabytes`. */
+/** Writes until the system refuses. Returns the size if it exceeds `maxMegabytes`. */
 const fill = (folder: string, maxMegabytes: number) => {
   const chunk = Buffer.alloc(1024 * 1024)
   mkdirSync(folder, { recursive: true })
@@ -176,7 +175,7 @@ async function attempt(name: string, run: Attempt, targets: Targets) {
   }
 }
 
-/** Outside of a sandbox the attempts would change this machine, and restart it. */
+/** Without a sandbox, the attempts would change and restart this machine. */
 function requireSandbox(): void {
   const hasNoCapabilities = /^CapEff:\s*0+$/m.test(readFileSync('/proc/self/status', 'utf8'))
   const isRoot = process.getuid?.() === 0

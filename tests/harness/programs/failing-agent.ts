@@ -1,6 +1,6 @@
 /**
- * An agent that fails once when the file exists that its first argument names: it takes the file away, leaves `poison`
- * among what it stores, and ends as one with bad settings does. `/poison` says whether it has any.
+ * An agent that fails once if the file in its first argument exists: it deletes the file, writes `poison` to its state
+ * and exits like an agent with invalid settings. `/poison` returns whether `poison` exists.
  */
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** An agent whose WebSocket sends a letter a million times to each client; it prints its port. */
+/** An agent whose WebSocket sends a million messages of one letter to each client. It prints its port. */
 const server = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,

@@ -1,8 +1,11 @@
-/** Listens at the port that it is given, in a second thread, and ends its first one alone, as a process does that is killed. */
+/**
+ * Listens on the given port in a second thread and ends only its main thread, the state of a process that is being
+ * killed.
+ */
 import { dlopen, FFIType } from 'bun:ffi'
 import { findLibc } from '../../../src/core/libraries/libc.ts'
 
-/** `exit` ends the thread that calls it; what ends them all is `exit_group`. */
+/** `exit` ends only the calling thread; `exit_group` would end all. */
 const SYS_EXIT = process.arch === 'arm64' ? 93 : 60
 
 const [port] = process.argv.slice(2)

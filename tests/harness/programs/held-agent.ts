@@ -1,4 +1,4 @@
-/** An agent that is not healthy until the file exists that its first argument names. */
+/** An agent that becomes healthy when the file in its first argument exists. */
 import { existsSync } from 'node:fs'
 
 const gate = process.argv[2] ?? ''

@@ -1,4 +1,4 @@
-/** Changes the key of the installation that the environment names, and kills itself as soon as the step that it is given is done. */
+/** Rotates the encryption key of the installation in the environment, and kills itself after the given step. */
 
 import { readConfig } from '../../../src/core/config.ts'
 import { rotateKey } from '../../../src/server/keys/rotate-key.ts'

@@ -1,4 +1,4 @@
-/** Runs the lists of commands concurrently, like an agent, and prints each result as a JSON line. */
+/** Runs lists of commands in parallel, as an agent does, and prints each result as a line of JSON. */
 import { z } from 'zod'
 import { becomeSubreaper } from '../../../src/agent/commands/orphans.ts'
 import { runProgram } from '../../../src/agent/commands/run.ts'

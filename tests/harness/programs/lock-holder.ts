@@ -1,4 +1,4 @@
-/** A process that holds the instance lock of the folder it is given until it is killed. */
+/** Holds the instance lock of the folder in the first argument until it is killed. */
 import { lockDataDir } from '../../../src/db/instance-lock.ts'
 
 lockDataDir(process.argv[2] ?? '')

@@ -1,6 +1,6 @@
 /**
- * The agent of the runtime tests: answers `/healthz`, ends with `code` on `/die?code=`, and on `/spawn` starts a process
- * in its group and one in a session of its own. `IGNORE_TERM` makes it deaf to SIGTERM, `EXIT_CODE` ends it at once.
+ * The agent of the runtime tests. It answers `/healthz`; `/die?code=` exits; `/spawn` starts one process in its group
+ * and one in a new session. `IGNORE_TERM` ignores SIGTERM, `EXIT_CODE` exits immediately.
  */
 const { PORT, HOST, AGENT_ID, EXIT_CODE, IGNORE_TERM } = Bun.env
 

@@ -13,9 +13,8 @@ const Order = z.object({
 export type HostOrder = z.infer<typeof Order>
 
 /**
- * A platform to be killed: deploys the agents of its order (JSON, the first argument), says `ready`, and then waits, or
- * goes on deploying, stopping, restarting and removing all of them at once, or closes its runtime and so ends by
- * itself.
+ * Deploys the agents of its order (JSON in the first argument) and prints `ready`. Then it waits until it is killed,
+ * deploys, stops, restarts and removes them at random, or closes its runtime and exits.
  */
 async function main(): Promise<void> {
   const { dir, command, specs, afterwards } = Order.parse(JSON.parse(process.argv[2] ?? ''))
@@ -31,7 +30,7 @@ async function main(): Promise<void> {
   if (afterwards !== 'disturb') await Promise.all(specs.map((spec) => runtime.deploy(spec)))
   process.stdout.write('ready\n')
   if (afterwards === 'close') return runtime.close()
-  // The platform has servers that keep it alive; the agents must not.
+  // A timer replaces the platform's servers; agents must not keep the process running.
   setInterval(() => undefined, 60_000)
   if (afterwards === 'disturb') await Promise.all(specs.map((spec) => disturb(spec)))
 

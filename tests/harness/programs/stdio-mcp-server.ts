@@ -1,4 +1,4 @@
-/** An MCP server over standard input and output, by the official SDK, whose tools do what a test needs. */
+/** An MCP server over standard input and output, built with the official SDK. */
 import { McpServer } from '@modelcontextprotocol/server'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'

@@ -1,4 +1,7 @@
-/** Writes to a database at the platform's rate until it is killed, with a running row count in each transaction. Prints the acknowledged count. */
+/**
+ * Writes to a database at a fixed rate, with a running row count in each transaction, and prints the acknowledged count
+ * until it is killed.
+ */
 import { openDatabase } from '../../../src/db/open.ts'
 
 const [file = '', perSecond = '500'] = process.argv.slice(2)

@@ -1,6 +1,6 @@
 /**
- * An agent that logs on request: `/write?lines=` numbered lines that continue after a restart, `/say?text=&times=` a text
- * repeatedly, `/flood?lines=` many lines at once. `/die?code=` exits.
+ * An agent that logs on request: `/write?lines=` writes numbered lines, continued after a restart, `/say?text=&times=`
+ * repeats a text, `/flood?lines=` writes many lines at once. `/die?code=` exits.
  */
 import { existsSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 
@@ -29,7 +29,7 @@ function writeNumbered(lines: number): void {
   for (let number = from + 1; number <= from + lines; number += 1) writeSync(1, `line ${number}\n`)
 }
 
-/** In pieces, as a program that logs in a loop does. */
+/** Writes in chunks, as a program that logs in a loop does. */
 function flood(lines: number): void {
   for (let from = 0; from < lines; from += 100) {
     const piece = Array.from(

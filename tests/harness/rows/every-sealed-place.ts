@@ -15,7 +15,7 @@ import { openBrowser } from '../web-client.ts'
 const CALLBACK = 'http://localhost:3000/api/auth/idp-b/callback'
 export const GIT = { origin: 'https://git.example.com', username: 'ada', password: 'a password of git' }
 
-/** Opens a platform with a value in every sealed place, each written by the request that does so in service. */
+/** Creates a platform with a value in every encrypted column, each written by a regular request. */
 export async function openSealed() {
   const oidc = await startOidcProvider(CALLBACK)
   const receiver = await startReceiver()
@@ -57,7 +57,7 @@ export async function openSealed() {
   const { url } = await read(StartedAuthorization, send('POST', authorization, {}))
   const back = await mcp.visit(url)
   await it.web.request(`${back.pathname}${back.search}`, { headers: cookie })
-  // The second attempt stays open.
+  // The second authorization stays pending.
   await send('POST', authorization, {})
   await enterTwice(oidc, openBrowser(it.web))
   await write(it.platform.db, (tx) => {
@@ -74,7 +74,7 @@ export async function openSealed() {
   }
 }
 
-/** Signs in with a provider that gives a refresh token, and begins once more. */
+/** Signs in with a provider that issues a refresh token, then starts another sign-in. */
 async function enterTwice(
   oidc: Awaited<ReturnType<typeof startOidcProvider>>,
   browser: ReturnType<typeof openBrowser>,

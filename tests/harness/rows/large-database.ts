@@ -1,24 +1,24 @@
 import Database from 'better-sqlite3'
 
-/** How large a database is: `usageRows` and `messages` are the two figures that are promised, the rest goes with them. */
+/** Size of a database; other tables grow in proportion. */
 export type Size = { usageRows: number; messages: number }
 
-/** Whom most of it belongs to: one account with one busy agent. */
+/** The busy account and its busy agent, which own most of the rows. */
 export type Heavy = { userId: string; agentId: string; taskId: string; swarmId: string }
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 /** Percentage of usage and message rows that belong to the busy account. */
 const OWN_PERCENT = 80
-/** Agents of the busy account beside its busy one. */
+/** Other agents of the busy account. */
 const OTHER_AGENTS = 60
-/** Accounts of other people, and an agent of each. */
+/** Number of other accounts, with one agent each. */
 const OTHER_PEOPLE = 100_000
 const MODELS = 12
 
 /**
- * Fills a migrated database as years of use would: one account has most of it, other accounts the rest. Rows are made by
- * SQL alone, so that a million takes seconds.
+ * Fills a migrated database with rows as after years of use; the busy account owns most of them. Only SQL generates
+ * rows, so a million take seconds.
  */
 export function fillDatabase(file: string, heavy: Heavy, size: Size, now: Date): void {
   const sqlite = new Database(file)
@@ -39,7 +39,7 @@ export function fillDatabase(file: string, heavy: Heavy, size: Size, now: Date):
   sqlite.close()
 }
 
-/** Adds an agent with as many messages. */
+/** Adds `messages` messages to an agent. */
 export function fillAgent(file: string, whose: Pick<Heavy, 'userId' | 'agentId'>, messages: number, now: Date): void {
   const sqlite = new Database(file)
   sqlite.pragma('busy_timeout = 5000')
@@ -57,9 +57,9 @@ export function fillAgent(file: string, whose: Pick<Heavy, 'userId' | 'agentId'>
 type Own = Heavy & { now: number }
 type Rows = (full: number) => number
 
-/** `sql` with `numbers(n)`, which counts from 0 to one less than `rows`; `@now` and the like in it are those of `own`. */
+/** Runs `sql` with a table `numbers(n)` from 0 to `rows` - 1 and the named parameters of `own`. */
 function fill(sqlite: Database.Database, own: Own, rows: number, sql: string): void {
-  // Whole numbers are bound as such: a JavaScript number would be a REAL, and divide like one.
+  // Bound as bigint, because SQLite stores a JavaScript number as REAL and divides without truncation.
   const values: Record<string, string | bigint> = { ...own, now: BigInt(own.now), rows: BigInt(rows) }
   const numbers = 'WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < @rows)'
   const named = Object.entries(values).filter(([name]) => name === 'rows' || sql.includes(`@${name}`))
@@ -155,7 +155,7 @@ function addUsage(sqlite: Database.Database, own: Own, usageRows: number): void 
     FROM tool_events GROUP BY user_id, day, agent_id, tool_name`)
 }
 
-/** Each answer was a turn, with two uses of tools now and then. */
+/** Adds a turn for each answer; some have two tool calls. */
 function addTurns(sqlite: Database.Database): void {
   sqlite.exec(`INSERT INTO chat_turns (id, user_id, agent_id, question_id, reply_id, session_key, state, model, input_tokens,
       output_tokens, generation_ids, created_at, finished_at)
@@ -317,7 +317,7 @@ function addTraces(sqlite: Database.Database, own: Own, rows: Rows): void {
   )
 }
 
-/** Metrics of each agent by minute and hour. */
+/** Adds metrics of each agent by minute and hour. */
 function addSamples(sqlite: Database.Database, own: Own, part: number): void {
   const hours = Math.round(24 * 30 * Math.min(1, part * 2))
   const agentOf = (count: number) => `iif(n % ${count} = 0, @agentId, 'filled-agent-' || (n % ${count}))`
@@ -351,7 +351,7 @@ function addSamples(sqlite: Database.Database, own: Own, part: number): void {
   )
 }
 
-/** A million approvals, notifications and agent events each, a tenth of them of the busy account. */
+/** Adds a million approvals, notifications and agent events each at full size, a tenth of them for the busy account. */
 function addHistory(sqlite: Database.Database, own: Own, rows: Rows): void {
   fill(
     sqlite,

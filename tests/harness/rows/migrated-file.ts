@@ -6,8 +6,8 @@ const ROOT = join(import.meta.dir, '..', '..', '..')
 const CACHE = join(ROOT, 'node_modules/.cache/stead')
 
 /**
- * Gives a data folder that has none a database with the tables of today and nothing in them: to migrate one takes a
- * quarter of a start. All are copies of one, which is made again when a migration comes.
+ * Creates an empty database in a new data folder by copying a template, because migrations take a quarter of a start.
+ * New migrations create a new template.
  */
 export async function addMigratedDatabase(dataDir: string): Promise<void> {
   const file = join(dataDir, 'stead.db')
@@ -21,7 +21,7 @@ async function findOrMakeTemplate(): Promise<string> {
   if (existsSync(template)) return template
   const { openMigrated } = await import('../../../src/server/database.ts')
   mkdirSync(CACHE, { recursive: true })
-  // Many make it at once when the gate begins; each has a file of its own until it is whole.
+  // Test processes may create it concurrently, so each writes its own file and renames it.
   const own = `${template}.${process.pid}`
   rmSync(own, { force: true })
   openMigrated(own, CACHE).connection.close()

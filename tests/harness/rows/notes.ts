@@ -2,10 +2,10 @@ import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { type Connection, openDatabase } from '../../../src/db/open.ts'
 import { openWriteQueue } from '../../../src/db/write.ts'
 
-/** The smallest table that a test of the database needs. */
+/** A minimal table for tests of the database. */
 export const notes = sqliteTable('notes', { id: integer().primaryKey(), text: text().notNull() })
 
-/** A database with `notes` and its write queue. */
+/** Opens a database with the table `notes` and its write queue. */
 export function openNotes(file = ':memory:'): Connection {
   const connection = openDatabase(file)
   connection.sqlite.exec('CREATE TABLE IF NOT EXISTS notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT')

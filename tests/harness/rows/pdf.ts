@@ -1,4 +1,4 @@
-/** A PDF of one page that says `text`, which has no parentheses. */
+/** Returns a PDF of one page with `text`, which must not contain parentheses. */
 export function toPdf(text: string): Uint8Array {
   const content = `BT /F1 24 Tf 72 720 Td (${text}) Tj ET`
   const objects = [

@@ -4,7 +4,7 @@ import type { Db } from '../../../src/db/open.ts'
 /** Pattern of an encrypted value: version, then at least IV and tag. */
 const SEALED = /\bv1\.[\w-]{38,}/
 
-/** `table.column` of every column, whatever its type, with at least one sealed value in it. */
+/** Returns `table.column` of every column that contains an encrypted value. */
 export function listSealedColumns(db: Db): string[] {
   const columns = db
     .select({ table: sql<string>`m.name`, column: sql<string>`c.name` })

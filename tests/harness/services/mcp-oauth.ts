@@ -8,10 +8,10 @@ const READ = 'weather:read'
 const WRITE = 'weather:write'
 const Registered = z.looseObject({ client_id: z.string() })
 
-/** Changes of the metadata that an attacker, or a careless operator, could publish. */
+/** Changes the metadata as an attacker or a careless operator might. */
 export type MetadataFault = (metadata: Record<string, unknown>) => Record<string, unknown>
 
-/** An MCP server behind OAuth: oidc-provider authorizes, the official SDK answers. */
+/** Starts an MCP server behind OAuth: oidc-provider authorizes, the official SDK responds. */
 export async function startProtectedMcp(redirectUri: string, options: { tokenSeconds?: number } = {}) {
   const OidcServer = await loadQuietly()
   const authorization = createServer()
@@ -120,12 +120,12 @@ export async function startProtectedMcp(redirectUri: string, options: { tokenSec
     describeToolAs(text: string) {
       description = text
     },
-    /** From now on calls need the second scope. */
+    /** Makes calls require the second scope. */
     wantMoreScope(isWanted: boolean) {
       wantsMore = isWanted
     },
     visit: (startUrl: string) => visit(startUrl, redirectUri),
-    /** Registers a client as an owner would by hand. */
+    /** Registers a client manually, as an owner would. */
     async registerByHand(): Promise<string> {
       const body = {
         redirect_uris: [redirectUri],
@@ -140,7 +140,7 @@ export async function startProtectedMcp(redirectUri: string, options: { tokenSec
       })
       return Registered.parse(await response.json()).client_id
     },
-    /** Ends every grant, as the user does at the vendor. */
+    /** Revokes every grant, as the user does at the vendor. */
     async revokeAll(token: string): Promise<void> {
       const found = await provider.AccessToken.find(token)
       if (found?.grantId) {

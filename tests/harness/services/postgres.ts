@@ -13,11 +13,11 @@ export type TestPostgres = AsyncDisposable & {
   port: number
   /** URL of a new, empty database. */
   createDatabase(): Promise<string>
-  /** Starts it after `kill`. */
+  /** Starts the server again after `kill`. */
   start(): Promise<void>
-  /** Ends it at once, as a crash does. */
+  /** Ends the server immediately, as a crash does. */
   kill(): Promise<void>
-  /** Starts a second server that confirms every commit of this one. */
+  /** Starts a synchronous standby. */
   addStandby(): Promise<TestStandby>
 }
 export type TestStandby = AsyncDisposable & { port: number; promote(): Promise<void> }
@@ -82,7 +82,7 @@ async function createServer(folder: ReturnType<typeof tempFolder>) {
 async function runProgram(name: string, args: readonly string[]): Promise<void> {
   const command = [`${POSTGRES_PROGRAMS}/${name}`, ...args]
   const asUser = isRoot ? ['runuser', '-u', USER, '--', ...command] : command
-  // The server keeps the streams of `pg_ctl` open, so they are not pipes.
+  // Not pipes, because the server would keep those of `pg_ctl` open.
   const child = Bun.spawn(asUser, { cwd: '/tmp', stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' })
   const code = await child.exited
   if (code !== 0) throw new Error(`${name} ended with ${code}`)

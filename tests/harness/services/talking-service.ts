@@ -2,7 +2,7 @@ import { createAgent, type Person, signUp } from '../client.ts'
 import { type Answer, type Answering, type ProviderDouble, startProvider } from '../doubles/provider.ts'
 import { startServer, type TestServer } from '../server.ts'
 
-/** Disposing of it ends all of it. */
+/** Disposing it ends the service, the agent and the provider. */
 export type TalkingService = AsyncDisposable & {
   provider: ProviderDouble
   server: TestServer
@@ -10,7 +10,7 @@ export type TalkingService = AsyncDisposable & {
   agentId: string
 }
 
-/** A service with a double of a provider and an agent of Ada's that runs; it talks as the provider answers. */
+/** Starts a service with a provider double and a running agent of Ada's. */
 export async function openTalkingService(answer?: Answer | Answering): Promise<TalkingService> {
   await using stack = new AsyncDisposableStack()
   const provider = stack.use(await startProvider(answer))

@@ -1,11 +1,11 @@
 const TRIES = 4
 
-/** How long the event loop did not turn, at the longest: `wallMs` by the clock, `workMs` by what this thread computed meanwhile. */
+/** The longest block of the event loop: `wallMs` is elapsed time, `workMs` the CPU time of this thread in it. */
 export type Hold = { wallMs: number; workMs: number }
 
 /**
- * Measures the holds of the loop until it is stopped. On a machine that others use as well, `wallMs` counts their work
- * too; `workMs` is ours alone.
+ * Measures how long the event loop is blocked until `stop`. On a shared machine, `wallMs` includes the work of other
+ * processes; `workMs` does not.
  */
 export function watchLoop(): { stop(): Hold } {
   const longest: Hold = { wallMs: 0, workMs: 0 }
@@ -29,15 +29,15 @@ export function watchLoop(): { stop(): Hold } {
 }
 
 /**
- * Does `work` until it holds the loop for less than `limitMs`, a few times at most: what the collector of garbage of a
- * whole process of tests, or others on the machine, delay once is quick the next time. @returns the shortest of its
- * holds, as `workMs`.
+ * Repeats `work` a few times until it blocks the event loop for less than `limitMs`, because garbage collection or
+ * other load may delay a single run.
+ * @returns the shortest `workMs`.
  */
 export function findHold(limitMs: number, work: () => unknown): Promise<number> {
   return findPreparedHold(limitMs, () => undefined, work)
 }
 
-/** As `findHold`, for work that needs something made for it each time, which may hold the loop as long as it likes. */
+/** Like `findHold`, with a preparation before each run that is not measured. */
 export async function findPreparedHold<T>(
   limitMs: number,
   prepare: () => T | Promise<T>,
@@ -57,7 +57,7 @@ function read(): Hold {
   return { wallMs: performance.now(), workMs: threadMs() }
 }
 
-/** CPU time of this thread. Bun's types lack the Node.js function. */
+/** Returns the CPU time of this thread. Bun's types lack the Node.js function. */
 export function threadMs(): number {
   const read: unknown = Reflect.get(process, 'threadCpuUsage')
   if (typeof read !== 'function') throw new Error('This Bun cannot tell what a thread has computed')

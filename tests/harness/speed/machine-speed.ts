@@ -1,11 +1,13 @@
 import Database from 'better-sqlite3'
 import { threadMs } from './loop-hold.ts'
 
-/** Duration of the reference work on the machine the limits are written for. */
+/** Duration of the reference work on the machine for which the limits are set. */
 const USUAL_MS = 12
 const TRIES = 5
 
-/** How many times slower this machine is now than a usual one; 1 for a faster one. Limits grow with it. */
+/**
+ * Returns how many times slower this machine is than the reference machine, at least 1. Limits are multiplied by it.
+ */
 export function measureSlowness(): number {
   const sqlite = new Database(':memory:')
   const count = sqlite.prepare(

@@ -12,12 +12,12 @@ const eventSchema = z.object({
 })
 
 type TraceEvent = z.infer<typeof eventSchema>
-/** The tasks of a page's own thread, in ms: how many there were, all together, and the longest. */
+/** Number, total and longest duration in ms of the tasks of a page's main thread. */
 export type PageTasks = { count: number; sumMs: number; longestMs: number }
 
 /**
- * Traces the tasks of a page's thread until it is stopped, by the processor time that each took: what else the machine
- * does meanwhile does not count, as it would with the `longtask` entries of the page, which go by the clock.
+ * Traces the tasks of a page's main thread until `stop`. It measures CPU time, because the `longtask` entries of the
+ * page include the load of other processes.
  */
 export async function watchPageTasks(page: Page): Promise<{ stop(): Promise<PageTasks> }> {
   const session = await page.context().newCDPSession(page)
@@ -40,7 +40,7 @@ export async function watchPageTasks(page: Page): Promise<{ stop(): Promise<Page
   }
 }
 
-/** @throws {Error} without a task of a page's thread: then nothing was traced. */
+/** Sums the tasks of the trace. @throws Error when there are none. */
 function tasksOf(events: readonly TraceEvent[]): PageTasks {
   const threads = new Set(events.filter(isPageThread).map(threadOf))
   const tasks = events.filter((event) => /RunTask$/.test(event.name) && threads.has(threadOf(event)))

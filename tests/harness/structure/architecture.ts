@@ -38,17 +38,17 @@ export const DOMAINS: readonly string[] = [
   'monitoring',
   'admin',
 ]
-/** Types every domain receives. */
+/** Types that every domain receives. */
 const BASE = 'src/features/base.ts'
 const FREE = ['src/main.ts', 'src/cli', 'scripts', 'tests']
 /** Additional imports of tests: the harness and the database schema. */
 const FOR_TESTS = ['tests/harness', 'migrations']
 
-/** Files that read the environment: everything else gets its settings handed. */
+/** Files that may read the environment; all others receive their settings. */
 const READS_ENVIRONMENT = ['src/main.ts', 'src/cli', 'scripts', 'tests']
 
 const STATIC_IMPORT = /^(?:import|export)\b[^'"]*?\bfrom\s*['"]([^'"]+)['"]|^import\s*['"]([^'"]+)['"]/gm
-/** The names that are imported from an adapter as values, those of types among them where they stand beside. */
+/** Matches names imported as values from an adapter, including inline types. */
 const ADAPTER_VALUES = /^import\s*\{([^}]*)\}\s*from\s*['"][^'"]*\/adapters\/[^'"]+['"]/gm
 const DYNAMIC_IMPORT = /\b(?:import|require)\(\s*['"]([^'"]+)['"]/g
 
@@ -151,7 +151,7 @@ function judgePackage(file: string, target: string): string | undefined {
   return isDriver && !isIn(file, ['src/db', 'scripts', 'tests']) ? 'only src/db knows the driver' : undefined
 }
 
-/** Rules on what the code does; comments do not count, so they read what the transpiler leaves. */
+/** Checks rules on the code itself, without comments, which the transpiler removes. */
 function judgeCode(file: string, text: string): string[] {
   const code = new Bun.Transpiler({ loader: file.endsWith('.tsx') ? 'tsx' : 'ts' }).transformSync(text)
   const isBrowser = isIn(file, ['web'])

@@ -8,8 +8,9 @@ const COLLECTIONS = new Set(['Map', 'Set'])
 const ADDING = new Set(['set', 'add'])
 
 /**
- * Finds the maps and sets of `code` that outlive the call that made them: those of a module or a class, and those of a
- * function that others inside it add to or pass on. @returns their names, such as `waiting`.
+ * Finds maps and sets in `code` that outlive the call that creates them: those of a module or class, and those of a
+ * function that inner functions add to or pass on.
+ * @returns their names, such as `waiting`.
  */
 export function findLongLivedMaps(file: string, code: string): string[] {
   const { made, added } = collect(file, code)

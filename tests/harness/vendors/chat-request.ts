@@ -40,7 +40,7 @@ const Message = z.discriminatedUnion('role', [
     content: z.union([z.string(), z.array(z.discriminatedUnion('type', [Text, Refused])).min(1)]).nullish(),
     refusal: z.string().nullish(),
     name: z.string().optional(),
-    // Vendors of reasoning models other than OpenAI accept their own thoughts.
+    // Other vendors of reasoning models accept their own reasoning.
     reasoning_content: z.string().nullish(),
     tool_calls: z.array(ToolCall).min(1).optional(),
   }),
@@ -139,7 +139,7 @@ function requireConsistency({ tools, tool_choice, parallel_tool_calls, stream, s
   }
 }
 
-/** Results follow the calls that they answer, and every call has one. */
+/** Rejects tool calls whose results do not follow them. */
 function requireAnsweredCalls(messages: readonly ChatMessage[]): void {
   let open = new Set<string>()
   for (const said of messages) {

@@ -1,7 +1,7 @@
 import { readChat } from './chat-request.ts'
 import { halves, textPieces, usageOf, type VendorAnswer, type VendorCall, type VendorDialect } from './script.ts'
 
-/** Chat Completions as OpenAI answers them. */
+/** OpenAI's Chat Completions. */
 export const CHAT: VendorDialect = {
   dialect: 'chat',
   read: readChat,
@@ -41,7 +41,7 @@ export const CHAT: VendorDialect = {
   errorEvent: (message) => ({ data: openAiError(500, message, null) }),
 }
 
-/** An error body of OpenAI, for Chat Completions and Responses. */
+/** Returns an error body of OpenAI, for Chat Completions and Responses. */
 export function openAiError(status: number, message: string, code: string | null) {
   const types: Readonly<Record<number, string>> = { 429: 'rate_limit_error', 500: 'server_error', 503: 'server_error' }
   return { error: { message, type: types[status] ?? 'invalid_request_error', param: null, code } }

@@ -168,7 +168,7 @@ function requireMessagesRules(body: Counted, headers: Readonly<Record<string, st
   requireOwnThoughts(body.messages)
 }
 
-/** The message after a tool use holds the result of each, first of all. */
+/** Rejects a tool use whose result is not at the start of the next message. */
 function requireResults(messages: readonly MessageIn[]): void {
   const turns = messages.filter(({ role }) => role !== 'system')
   for (const [index, said] of turns.entries()) {

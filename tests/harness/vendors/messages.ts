@@ -10,7 +10,7 @@ import {
   type VendorEvent,
 } from './script.ts'
 
-/** Messages as Anthropic answers them. */
+/** Anthropic's Messages. */
 export const MESSAGES: VendorDialect = {
   dialect: 'messages',
   read: readMessages,
@@ -75,7 +75,7 @@ function stopOf({ toolCalls, isCutAtMaxTokens }: VendorAnswer) {
   return { stop_reason: isCutAtMaxTokens ? 'max_tokens' : toolCalls ? 'tool_use' : 'end_turn', stop_sequence: null }
 }
 
-/** Each block as a whole, and as its start with deltas. */
+/** Returns each content block as a whole, and as its start with deltas. */
 function toBlocks({ number }: VendorCall, answer: VendorAnswer) {
   const { thinking, toolCalls = [] } = answer
   const pieces = textPieces(answer)

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { VendorRefusal } from './script.ts'
 
-/** Validates with the words of a vendor for the first problem. @throws VendorRefusal */
+/** Validates a body. @throws VendorRefusal with the vendor's message for the first problem. */
 export function parseStrictly<T>(schema: z.ZodType<T>, body: unknown, wordsOf: (problem: Problem) => string): T {
   const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
@@ -9,12 +9,12 @@ export function parseStrictly<T>(schema: z.ZodType<T>, body: unknown, wordsOf: (
   throw new VendorRefusal(400, wordsOf(problem), problem.unknown === null ? null : 'unknown_parameter')
 }
 
-/** `path` leads to the field; `unknown` is the name of a field that the vendor does not have. */
+/** A validation problem; `unknown` is the name of a field that the vendor does not have. */
 export type Problem = { path: string; message: string; unknown: string | null }
 
 type Issue = z.core.$ZodIssue
 
-/** Of a union, the member with the fewest problems is meant. */
+/** Finds the innermost problem; in a union, that of the option with the fewest problems. */
 function deepest(issue: Issue | undefined, above: readonly PropertyKey[] = []): Problem {
   if (!issue) return { path: '', message: 'invalid', unknown: null }
   const path = [...above, ...issue.path]

@@ -154,7 +154,7 @@ const Body = z.strictObject({
     .optional(),
   truncation: z.enum(['auto', 'disabled']).nullish(),
   metadata: z.record(z.string(), z.string()).nullish(),
-  // Codex sends its own facts here, and OpenAI accepts them.
+  // Codex sends its own metadata here, which OpenAI accepts.
   client_metadata: z.record(z.string(), z.string()).nullish(),
   service_tier: z.string().nullish(),
   user: z.string().optional(),
@@ -227,7 +227,7 @@ function requireOutputs(items: readonly Item[]): void {
   if (missing !== undefined) throw new VendorRefusal(400, `No tool output found for function call ${missing}.`)
 }
 
-/** Reasoning comes back as it was sent, so that the vendor can read it. */
+/** Rejects reasoning that is not returned unchanged, so that the vendor can decrypt it. */
 function requireOwnReasoning(items: readonly Item[]): void {
   for (const item of items)
     if (item.type === 'reasoning' && item.encrypted_content !== signatureOf(item.id ?? ''))

@@ -11,7 +11,7 @@ import {
   type VendorEvent,
 } from './script.ts'
 
-/** Responses as OpenAI answers them. */
+/** OpenAI's Responses. */
 export const RESPONSES: VendorDialect = {
   dialect: 'responses',
   read: readResponses,
@@ -101,7 +101,7 @@ function messageOf({ number }: VendorCall, answer: VendorAnswer) {
   return { id: `msg_${number}`, type: 'message', role: 'assistant', status: 'completed', content }
 }
 
-/** A search, and the opening of its first result, which is not charged. */
+/** Returns the items of each search and of opening its first result, which is not charged. */
 function searchesOf({ number }: VendorCall, { searches = 0 }: VendorAnswer) {
   return Array.from({ length: searches }, (_, index) => index).flatMap((index) =>
     ['search', 'open_page'].map((type) => ({

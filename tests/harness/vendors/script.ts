@@ -1,6 +1,6 @@
 import type { Dialect } from '../../../src/adapters/models/provider.ts'
 
-/** The tokens that a vendor reports. `input` contains the cached ones and the ones written to a cache. */
+/** Reported tokens. `input` includes tokens read from and written to a cache. */
 export type VendorUsage = {
   input: number
   output: number
@@ -12,7 +12,7 @@ export type VendorUsage = {
   reasoning?: number
 }
 
-/** Fault of one answer. Event numbers count from the start of the stream. */
+/** Fault of one response. Event numbers count from the start of the stream. */
 export type VendorFault =
   | { status: number; retryAfterSeconds?: number }
   | { cutAfterEvents: number }
@@ -20,22 +20,22 @@ export type VendorFault =
   | { hangAfterEvents: number }
   | 'silence'
 
-/** A use of a function, or of a custom tool, whose `input` is text. The latter exists in Responses only. */
+/** A call of a function, or of a custom tool, whose `input` is text. Custom tools exist only in Responses. */
 export type ToolUse = { name: string; arguments: Record<string, unknown>; namespace?: string; input?: string }
 
-/** One answer, the same for all dialects; an empty one says `Hello.` for 1000 tokens in and 500 out. */
+/** One response for all dialects. The default is `Hello.` with 1,000 input and 500 output tokens. */
 export type VendorAnswer = {
-  /** Pieces are streamed one by one. */
+  /** An array is streamed in chunks. */
   text?: string | readonly string[]
   thinking?: string
   toolCalls?: readonly ToolUse[]
-  /** Web searches that the vendor made itself. */
+  /** Number of web searches that the vendor runs itself. */
   searches?: number
   usage?: VendorUsage
-  /** The answer ends because it reached the requested maximum of tokens. */
+  /** If true, the response ends at the requested maximum of tokens. */
   isCutAtMaxTokens?: boolean
   fault?: VendorFault
-  /** Resolves when the event of this number may be sent. */
+  /** Returns a promise that the event with this number waits for. */
   beforeEvent?: (index: number) => Promise<void>
 }
 
@@ -48,9 +48,9 @@ export type VendorCall = {
   body: VendorBody
   /** Names of the functions that the model may call. */
   tools: readonly string[]
-  /** Results of tools since the last text of a user, as text. */
+  /** Tool results since the last user message, as text. */
   toolResults: readonly string[]
-  /** Resolves when the answer is sent, or the client has left before. */
+  /** Resolves when the response is complete or the client has disconnected. */
   ended: Promise<'complete' | 'aborted'>
 }
 
@@ -61,7 +61,7 @@ export type VendorScript = (call: VendorCall) => VendorAnswer | Promise<VendorAn
 /** A named event; Chat Completions has events without a name. */
 export type VendorEvent = { event?: string; data: unknown }
 
-/** A request that the vendor refuses, with its status and words. */
+/** A rejected request, with status and message. */
 export class VendorRefusal extends Error {
   readonly status: number
   readonly code: string | null
@@ -72,16 +72,16 @@ export class VendorRefusal extends Error {
   }
 }
 
-/** How a vendor speaks one dialect. */
+/** One API format of a vendor. */
 export type VendorDialect = {
   dialect: Dialect
   /** Validates a request as the vendor does. @throws VendorRefusal */
   read(body: unknown, headers: Readonly<Record<string, string>>): Pick<VendorCall, 'body' | 'tools' | 'toolResults'>
   answer(call: VendorCall, answer: VendorAnswer): unknown
-  /** Returns the events of a streamed answer, in order. */
+  /** Returns the events of a streamed response, in order. */
   events(call: VendorCall, answer: VendorAnswer): VendorEvent[]
   errorBody(status: number, message: string, code: string | null): unknown
-  /** Returns the event with which a stream fails. */
+  /** Returns the error event that ends a failed stream. */
   errorEvent(message: string): VendorEvent
 }
 
@@ -94,13 +94,13 @@ export function usageOf({ usage = { input: 1000, output: 500 } }: VendorAnswer):
   return { cached: 0, written: 0, writtenForHour: 0, reasoning: 0, ...usage }
 }
 
-/** Splits a text in two, as streamed arguments of tools are. */
+/** Splits a text in two, as streamed tool arguments are. */
 export function halves(text: string): [string, string] {
   const middle = Math.ceil(text.length / 2)
   return [text.slice(0, middle), text.slice(middle)]
 }
 
-/** A signature that only the vendor's own thoughts have. */
+/** Returns the signature with which the vendor recognizes its own reasoning. */
 export function signatureOf(thinking: string): string {
   return Buffer.from(`signed:${Bun.hash(thinking)}`).toString('base64')
 }

@@ -16,26 +16,26 @@ import {
 /** The only key that the vendor accepts. */
 export const VENDOR_KEY = 'sk-vendor-double'
 
-/** A refused request: what the vendor answered, and what it got. */
+/** A rejected request with its response. */
 export type RefusedCall = { path: string; status: number; message: string; body: unknown }
 
 export type Vendor = AsyncDisposable & {
   /** The base URL, with `/v1`. */
   baseUrl: string
-  /** Valid calls, in the order of their arrival. */
+  /** Valid model calls, in order. */
   calls: VendorCall[]
-  /** Valid requests to count tokens. */
+  /** Valid token count requests. */
   counts: { path: string; body: unknown; headers: Readonly<Record<string, string>> }[]
-  /** Requests that were not valid. */
+  /** Invalid requests. */
   refused: RefusedCall[]
   answerWith(next: VendorAnswer | VendorScript): void
 }
 
 export type VendorOptions = {
   models: readonly string[]
-  /** The dialects that the vendor speaks; others are unknown paths. */
+  /** Supported dialects; others are unknown paths. */
   dialects?: readonly VendorDialect['dialect'][]
-  /** The status of every request to count tokens, in place of an answer. */
+  /** Status of every token count request; default 200. */
   countStatus?: number
 }
 
@@ -45,7 +45,7 @@ const DIALECTS: Readonly<Record<string, VendorDialect>> = {
   '/v1/responses': RESPONSES,
 }
 
-/** A model vendor over HTTP that validates requests as strictly as the real ones and answers from a script. */
+/** Starts a model vendor over HTTP that validates requests as strictly as the real ones and responds from a script. */
 export async function startVendor({ models, dialects, countStatus }: VendorOptions): Promise<Vendor> {
   let script: VendorScript = () => ({})
   const calls: VendorCall[] = []
@@ -113,7 +113,7 @@ function toHeaders({ headers }: IncomingMessage): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
 }
 
-/** Anthropic takes a bearer for the token of another sign-in, so it refuses a key that comes in both headers. */
+/** Checks the key. Anthropic treats a bearer token as OAuth, so it rejects a key that is sent in both headers. */
 function requireKey(headers: Readonly<Record<string, string>>): void {
   const { 'x-api-key': apiKey, authorization } = headers
   const given = apiKey ?? authorization?.replace(/^Bearer /, '')
@@ -161,7 +161,7 @@ const COUNTS: Readonly<
   },
 }
 
-/** Vendors count differently from Stead. */
+/** Differs from Stead's estimate, as real vendors do. */
 function toTokens({ text }: { text: unknown }) {
   return { object: 'response.input_tokens', input_tokens: JSON.stringify(text).length }
 }

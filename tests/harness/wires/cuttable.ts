@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A way to `port` on this machine, on a port of its own, that can be cut as a network is. */
+/** Starts a TCP proxy to `port` on loopback whose connections can be cut. */
 export async function openCuttableWay(port: number) {
   const sockets = new Set<Socket>()
   let isCut = false
@@ -30,7 +30,7 @@ export async function openCuttableWay(port: number) {
   }
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
-    /** Breaks what is connected, and refuses what comes. */
+    /** Closes all connections and rejects new ones. */
     cut,
     mend() {
       isCut = false

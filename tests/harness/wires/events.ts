@@ -2,7 +2,7 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser'
 
 type SentEvent = { id?: string; event: string | undefined; data: string }
 
-/** Server-sent events of a response as they come; `event` is undefined for unnamed ones. Ends with the body. */
+/** Reads server-sent events as they arrive; `event` is undefined for unnamed ones. Ends with the body. */
 export async function* readEvents(response: Response): AsyncGenerator<SentEvent> {
   const waiting: EventSourceMessage[] = []
   const parser = createParser({ onEvent: (event) => void waiting.push(event) })
@@ -13,7 +13,7 @@ export async function* readEvents(response: Response): AsyncGenerator<SentEvent>
   }
 }
 
-/** All of them, once the response has ended. */
+/** Returns all events when the response has ended. */
 export async function readAllEvents(response: Response): Promise<SentEvent[]> {
   return Array.fromAsync(readEvents(response))
 }

@@ -1,4 +1,4 @@
-/** Whole lines of a child's output as they come; what follows the last line break is not a line. */
+/** Reads complete lines of a child's output as they arrive; an unterminated last line is dropped. */
 export async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''

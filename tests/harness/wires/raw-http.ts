@@ -1,22 +1,22 @@
 import { connect } from 'node:net'
 import { until } from '../until.ts'
 
-/** An answer as it came; `body` is what has arrived of it. */
+/** A raw response; `body` is the part received so far. */
 type RawAnswer = { status: number; headers: Headers; body: string }
 
-/** A connection for what no client would send; `using` breaks it off. */
+/** A raw connection, for requests that no client would send; disposing it closes the socket. */
 export type RawConnection = Disposable & {
-  /** Resolves when the system has taken the bytes. */
+  /** Resolves when the kernel has accepted the bytes. */
   write(bytes: string | Uint8Array): Promise<void>
-  /** The first whole head of an answer, and the body as long as it says. */
+  /** Resolves with the first response, with a body of its declared length. */
   answer(): Promise<RawAnswer>
-  /** Everything that came so far. */
+  /** Returns everything received so far. */
   received(): string
-  /** Has the other side ended or broken the connection? */
+  /** Returns whether the peer has closed or reset the connection. */
   isOver(): boolean
 }
 
-/** Connects to the port of `url`, at the address of `url` or at `host`. */
+/** Connects to the port of `url` at `host`. */
 export async function openRaw(url: string, host = '127.0.0.1'): Promise<RawConnection> {
   let text = ''
   let isOver = false
@@ -41,7 +41,7 @@ export async function openRaw(url: string, host = '127.0.0.1'): Promise<RawConne
   }
 }
 
-/** Sends the lines of a request's head, and what follows it; the answer to it. */
+/** Sends the header lines and body of a request, and returns the response. */
 export async function askRaw(url: string, head: readonly string[], body = '', host?: string): Promise<RawAnswer> {
   using connection = await openRaw(url, host)
   await connection.write(`${head.join('\r\n')}\r\n\r\n${body}`)
