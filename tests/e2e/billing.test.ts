@@ -5,7 +5,7 @@ import { signUp } from '../harness/client.ts'
 import { startStripeDouble } from '../harness/doubles/stripe.ts'
 import { startServer } from '../harness/server.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const PHONE = { width: 360, height: 740 }
 

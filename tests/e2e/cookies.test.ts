@@ -12,7 +12,7 @@ const root = join(import.meta.dir, '..', '..')
 const AGENT = [process.execPath, join(root, 'tests/harness/programs/page-agent.ts')] as const
 const DASHBOARD = 'https://app.stead.test'
 const ADA = 'ada@example.com'
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 /** As many and as long ones as Chromium keeps for one domain. */
 const BOMB = `for (let i = 0; i < 170; i++)

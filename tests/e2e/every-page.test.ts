@@ -10,7 +10,7 @@ import { watchPageTasks } from '../harness/speed/page-tasks.ts'
 import { until } from '../harness/until.ts'
 import { startTour, type Tour, untilLoaded, visit } from './tour.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 /** Checks each page with each fault and in each view; one view represents the page where views are alike. */
 const IS_EACH = process.env.EVERY_FAULT === '1'

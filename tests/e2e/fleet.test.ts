@@ -11,7 +11,7 @@ import { read } from '../harness/requests.ts'
 import { watchPageTasks } from '../harness/speed/page-tasks.ts'
 import { until } from '../harness/until.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const AGENTS = 1_000
 /** Maximum DOM elements, independent of the number of agents. */

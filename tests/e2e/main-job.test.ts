@@ -5,7 +5,7 @@ import { startProvider } from '../harness/doubles/provider.ts'
 import { openInstallation } from '../harness/server.ts'
 import { answerLikeAModel, withProvider } from '../integration/journeys/main-job.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const ADA = { name: 'Ada', email: 'ada@example.com', password: 'correct horse battery staple' }
 const PHONE = { width: 360, height: 740 }

@@ -10,7 +10,7 @@ import { startMuxDouble } from '../harness/doubles/mux.ts'
 import { startVideoDouble } from '../harness/doubles/video.ts'
 import { openInstallation } from '../harness/server.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const PHONE = { width: 360, height: 740 }
 

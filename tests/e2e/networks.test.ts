@@ -7,7 +7,7 @@ const LAUNCHER = join(import.meta.dir, '..', 'harness', 'programs', 'deaf-browse
 /** An unused address. */
 const ADDRESS = '198.51.100.1/24'
 const VISITS = 25
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 
 /** The result of a program that asks the kernel for the machine's addresses. */

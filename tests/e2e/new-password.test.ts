@@ -6,7 +6,7 @@ import { bearer, read } from '../harness/requests.ts'
 import { openInstallation } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const [SECOND, THIRD] = ['the second horse battery', 'the third horse battery']
 

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
 import { openInstallation } from '../harness/server.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const EMAIL = 'ada@example.com'
 /** Each of these claims that an email was or will be sent. */

@@ -6,7 +6,7 @@ import { startReceiver } from '../harness/doubles/receivers.ts'
 import { openInstallation } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const PHONE = { width: 360, height: 740 }
 

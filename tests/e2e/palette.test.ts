@@ -5,7 +5,7 @@ import { openDashboard } from '../harness/browsers/dashboard.ts'
 import { createAgent } from '../harness/client.ts'
 import { until } from '../harness/until.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 
 beforeAll(buildDashboard, LIMIT_MS)

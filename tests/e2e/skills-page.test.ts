@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { buildDashboard, hasBrowser, openBrowser, resizePage } from '../harness/browser.ts'
 import { openInstallation } from '../harness/server.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const PHONE = { width: 360, height: 740 }
 const MINE = '---\nname: say-hello\ndescription: Says hello.\n---\n\n# Say hello\n\nSay hello.\n'

@@ -5,7 +5,7 @@ import { buildDashboard, hasBrowser, openBrowser, signInBrowser } from '../harne
 import { createAgent, signUp } from '../harness/client.ts'
 import { openInstallation } from '../harness/server.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 
 beforeAll(buildDashboard, LIMIT_MS)

@@ -10,7 +10,7 @@ import { startProvider } from '../harness/doubles/provider.ts'
 import { read } from '../harness/requests.ts'
 import { withProvider } from '../integration/journeys/main-job.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const PHONE = { width: 360, height: 740 }
 const MODEL = 'openai/gpt-4o-mini'

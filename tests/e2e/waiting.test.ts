@@ -8,7 +8,7 @@ import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
 import { openInstallation } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const REQUEST_ID = '0b8c7a1e-0000-4000-8000-00000000beef'
 

@@ -6,7 +6,7 @@ import { fund, PAYEE, readToken, startTokenChain, USDC } from '../harness/paying
 import { openInstallation } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 
 beforeAll(buildDashboard, LIMIT_MS)

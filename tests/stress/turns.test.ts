@@ -10,7 +10,7 @@ import { withProvider } from '../integration/journeys/main-job.ts'
 
 /** Number of kills of each; `bun run stress turns` raises it. */
 const KILLS = Number(process.env.TURN_KILLS ?? 2)
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 300_000 + KILLS * 60_000
 /** A model begins after so long at most, so that kills come before, in and after its answer. */
 const MAX_THINKING_MS = 400

@@ -7,7 +7,7 @@ import { signUp } from '../../harness/client.ts'
 import { read } from '../../harness/requests.ts'
 import { openInstallation } from '../../harness/server.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const PHONE = { width: 360, height: 740 }
 const Created = z.object({ agentId: z.string() })

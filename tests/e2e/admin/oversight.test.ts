@@ -11,7 +11,7 @@ import { read } from '../../harness/requests.ts'
 import { openInstallation } from '../../harness/server.ts'
 import { withProvider } from '../../integration/journeys/main-job.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const PHONE = { width: 360, height: 740 }
 const REQUEST_ID = '0b8c7a1e-0000-4000-8000-00000000cafe'

@@ -5,7 +5,7 @@ import { startMailServer } from '../../harness/doubles/mail-server.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
 import { openInstallation } from '../../harness/server.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const PHONE = { width: 360, height: 740 }
 

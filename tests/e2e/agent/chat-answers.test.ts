@@ -8,7 +8,7 @@ import { watchPageTasks } from '../../harness/speed/page-tasks.ts'
 import { until } from '../../harness/until.ts'
 import { withProvider } from '../../integration/journeys/main-job.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 /** Maximum share of time for rendering a streamed 50 kB answer. */
 const MAX_LONGEST_TASK_MS = 1000

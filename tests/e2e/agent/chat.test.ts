@@ -8,7 +8,7 @@ import { until } from '../../harness/until.ts'
 import { openCuttableWay } from '../../harness/wires/cuttable.ts'
 import { withProvider } from '../../integration/journeys/main-job.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const PASSWORD = 'correct horse battery staple'
 

@@ -9,7 +9,7 @@ import { until } from '../../harness/until.ts'
 import { withProvider } from '../../integration/journeys/main-job.ts'
 import { ADA, answerWithTools, servePage } from '../../integration/journeys/messenger-agent.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const RUN = join(import.meta.dir, '../../../scripts/run')
 const TOKEN = '42:secret-of-the-bot'

@@ -9,7 +9,7 @@ import { read } from '../../harness/requests.ts'
 import { until } from '../../harness/until.ts'
 import { withProvider } from '../../integration/journeys/main-job.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 
 beforeAll(buildDashboard, LIMIT_MS)

@@ -3,7 +3,7 @@ import { buildDashboard, hasBrowser, resizePage } from '../../harness/browser.ts
 import { openDashboard } from '../../harness/browsers/dashboard.ts'
 import { createAgent } from '../../harness/client.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 
 beforeAll(buildDashboard, LIMIT_MS)

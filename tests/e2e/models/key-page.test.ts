@@ -10,7 +10,7 @@ import { openInstallation } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
 import { withProvider } from '../../integration/journeys/main-job.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const MODEL = 'openai/gpt-4o-mini'
 

@@ -6,7 +6,7 @@ import { type ProviderDouble, startProvider } from '../../harness/doubles/provid
 import { until } from '../../harness/until.ts'
 import { withProvider } from '../../integration/journeys/main-job.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const MINI = 'openai/gpt-4o-mini'
 

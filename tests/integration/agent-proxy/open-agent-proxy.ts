@@ -8,7 +8,7 @@ import { createMisdirectedNote, hostRuleOf } from '../../../src/server/listeners
 import { type Listeners, listen } from '../../../src/server/listeners/listen.ts'
 import { testPlatform } from '../../harness/platform.ts'
 
-/** A platform on real ports, whose agents are whatever a test lets listen; `await using` stops it. */
+/** Starts a platform on real ports; the test provides the agents' servers. */
 export async function openAgentProxy(
   options: {
     trustedProxies?: string[]
@@ -34,7 +34,7 @@ export async function openAgentProxy(
     listeners,
     web: listeners.localUrls.web,
     host,
-    /** Gives an agent to the platform that listens on `port`. */
+    /** Adds an agent that listens on `port`. */
     add: async (
       id: string,
       port: number | null,
@@ -49,7 +49,7 @@ export async function openAgentProxy(
     },
     setStatus: (id: string, status: AgentRow['status']) =>
       write(platform.db, (tx) => tx.update(agents).set({ status }).where(eq(agents.id, id)).run()),
-    /** A request to the web port whose Host is the agent's. */
+    /** Sends a request to the web port with the agent's Host header. */
     ask: (id: string, path: string, init: RequestInit = {}) =>
       fetch(`${listeners.localUrls.web}${path}`, {
         redirect: 'manual',
@@ -68,7 +68,7 @@ export async function openAgentProxy(
   }
 }
 
-/** A web server that a test writes; `using` stops it. */
+/** Starts an HTTP server that responds with `answer`. */
 export function startAgentDouble(answer: (request: Request) => Response | Promise<Response>) {
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -82,7 +82,7 @@ export function startAgentDouble(answer: (request: Request) => Response | Promis
 
 type Socket = Bun.ServerWebSocket<{ headers: Headers; path: string }>
 
-/** A WebSocket server that a test writes, with `socket.data` as its handshake was; `using` stops it. */
+/** Starts a WebSocket server with `handlers`; `socket.data` holds its handshake request. */
 export function startSocketDouble(handlers: {
   open?: (socket: Socket) => void
   message?: (socket: Socket, message: string | Buffer) => void

@@ -4,7 +4,7 @@ import { openAgentProxy, startSocketDouble } from './open-agent-proxy.ts'
 
 type Message = string | Buffer
 
-/** Messages and close event of a WebSocket. */
+/** Records the messages and the close event of a WebSocket. */
 function listen(socket: WebSocket) {
   const messages: Message[] = []
   const ended = Promise.withResolvers<{ code: number; reason: string }>()
@@ -15,7 +15,7 @@ function listen(socket: WebSocket) {
   return { messages, ended: ended.promise, opened: opened.promise }
 }
 
-/** An agent that says hello first, then repeats everything. */
+/** An agent that sends a greeting, then echoes every message. */
 const echo = (protocol = '') =>
   startSocketDouble({
     protocol,
@@ -185,7 +185,7 @@ test('a client that does not read is disconnected, and its buffer is limited', a
 })
 
 test('an agent that does not read is disconnected', async () => {
-  // A handshake by hand, and then nothing is read any more.
+  // Completes the handshake, then stops reading.
   using agent = Bun.listen({
     hostname: '127.0.0.1',
     port: 0,

@@ -28,7 +28,7 @@ import { fillInstallation } from './installation.ts'
 const KILLS = roundsOf('BACKUP_KILLS', 4)
 const clock = systemClock
 
-/** Messages, a turn of each state, a memory and a task: what an agent that is used has. */
+/** Adds messages, a turn in each state, a memory entry and a task. */
 function addLife(sqlite: Connection['sqlite'], owner: string): void {
   sqlite.exec(`
     UPDATE agents SET owner_id = '${owner}', secret_config = NULL WHERE id = 'ada-1';
@@ -137,7 +137,7 @@ test('an existing agent is restored only with --replace and while stopped, and t
   expect(await restore({ replaces: true })).toMatchObject({ replaced: true })
   expect(readLife(connection)).toEqual(before)
   expect(findAgentRow(connection.db, 'ada-1')).toMatchObject({ name: 'Ada', port: 4711, status: 'stopped' })
-  // Again: what waited before is not left lying about.
+  // Repeats it: the staged copy of the first restore must be replaced.
   await restore({ replaces: true })
   expect(readdirSync(toRestoredStates(dataDir))).toHaveLength(1)
 })

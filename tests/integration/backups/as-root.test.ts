@@ -11,7 +11,7 @@ const LIMIT_MS = 600_000
 const SERVICE_USER = 65_534
 const isRoot = process.getuid?.() === 0
 
-/** Returns the files of root in a folder. */
+/** Returns the files in a folder that root owns. */
 function listOfRoot(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
     (name) => statSync(join(folder, name)).uid === 0,

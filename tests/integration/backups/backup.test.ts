@@ -50,7 +50,7 @@ async function openInstallation() {
   }
 }
 
-/** All that users would miss: rows, keys, and what is stored. */
+/** Reads the content of a data folder: rows, keys and stored files. */
 function readAll(dataDir: string) {
   const connection = openDatabase(join(dataDir, 'stead.db'))
   try {
@@ -109,7 +109,7 @@ test('a restore elsewhere equals the backup: rows, keys, files and the state of 
   expect(restored.agents).toEqual(created.agents)
   const before = readAll(config.dataDir)
   const after = readAll(to)
-  // A link is of its folder, wherever that is.
+  // Links are relative to their folder.
   expect(after).toEqual({ ...before, stored: { ...before.stored, link: 'link to empty' } })
   expect(readdirSync(to).sort()).toEqual(
     ['agents', 'encryption.key', 'instance.id', 'instance.lock', 'stead.db', 'webhook.key', 'workspace'].sort(),
@@ -118,7 +118,7 @@ test('a restore elsewhere equals the backup: rows, keys, files and the state of 
   await expect(restore(created.file, to)).rejects.toThrow('is not empty')
 })
 
-/** Where the content of each entry begins, and how long it is. */
+/** Returns the offset and size of each entry's content. */
 async function locate(file: string): Promise<Map<string, { start: number; size: number }>> {
   const places = new Map<string, { start: number; size: number }>()
   let at = 0
@@ -319,11 +319,11 @@ test('a restore in place that fails at any step, or whose rollback fails, is rol
       mkdirSync(join(dataDir, replaced))
       for (const name of names.slice(0, count)) renameSync(join(dataDir, name), join(dataDir, replaced, name))
     }
-    // While it is put aside, or taken back.
+    // Killed while the old folder is moved aside or back.
     aside(moved)
     mark(dataDir, false)
     expectBack(dataDir)
-    // While the backup comes into its place, which has a key more.
+    // Killed while the backup, which has one more key file, is moved into place.
     putAside(dataDir, replaced)
     for (const name of [...names, 'encryption.key.until-20261122T000000000Z'].slice(0, moved + 1)) {
       writeFileSync(join(dataDir, name), 'of the backup')

@@ -36,7 +36,7 @@ test('stead backup drill: restores and opens the newest backup, reports the resu
   expect(listLeftovers(temporary)).toEqual([])
 }, 600_000)
 
-/** Files besides the native module that the executable unpacks once. */
+/** Returns files other than the native module, which the executable unpacks once. */
 function listLeftovers(folder: string): string[] {
   return readdirSync(folder).filter((name) => !/^\.bun-.*\.node$/.test(name))
 }

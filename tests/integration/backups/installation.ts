@@ -13,8 +13,8 @@ import { addMigratedDatabase } from '../../harness/rows/migrated-file.ts'
 const AGENT = { ownerId: null, model: 'm', plan: 'solo', aiProvider: 'openrouter', status: 'stopped' } as const
 
 /**
- * A data folder as a service leaves it that was stopped: database, keys, a workspace, and two agents as processes of
- * which one, `ada-1`, has stored something.
+ * Fills a data folder like that of a stopped service: database, keys, a workspace, and two process agents, of which
+ * `ada-1` has stored files.
  */
 export async function fillInstallation(dataDir: string) {
   await addMigratedDatabase(dataDir)
@@ -47,7 +47,7 @@ export async function fillInstallation(dataDir: string) {
   return config
 }
 
-/** Every file below a folder with its content; where links lead to. */
+/** Returns the content of every file below a folder, and the targets of links. */
 export function readTree(folder: string, inside = ''): Record<string, string> {
   const tree: Record<string, string> = {}
   for (const entry of readdirSync(join(folder, inside), { withFileTypes: true })) {

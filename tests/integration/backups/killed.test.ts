@@ -14,7 +14,7 @@ import { fillInstallation, readTree } from './installation.ts'
 
 const ROUNDS = roundsOf('BACKUP_KILLS', 6)
 
-/** Runs a command and kills it after a delay. @returns the duration when it finished earlier. */
+/** Runs a command and kills it after `ms`. @returns whether it finished earlier. */
 async function runFor(args: string[], dataDir: string, ms: number): Promise<boolean> {
   const child = Bun.spawn([...STEAD, ...args], {
     env: { PATH: process.env.PATH ?? '', DATA_DIR: dataDir },
@@ -27,14 +27,14 @@ async function runFor(args: string[], dataDir: string, ms: number): Promise<bool
   return child.signalCode === null
 }
 
-/** How long the command takes when it is left alone. */
+/** Returns the duration of the command in ms. */
 async function measure(args: string[], dataDir: string): Promise<number> {
   const startedAt = performance.now()
   expect(await runFor(args, dataDir, 120_000)).toBe(true)
   return performance.now() - startedAt
 }
 
-/** All but what a lock or a look at a database leaves. */
+/** Reads the installation without lock files and files of SQLite. */
 function readInstallation(dataDir: string): Record<string, string> {
   const files = Object.entries(readTree(dataDir))
   return Object.fromEntries(

@@ -31,7 +31,7 @@ async function openStored() {
   return {
     ...{ folder, s3, config, backups, backupStore },
     list: async () => (await backupStore.list()).map(({ name }) => name),
-    /** Files besides the data of a backup made there. */
+    /** Temporary files of backups. */
     leftovers: () => readdirSync(config.dataDir).filter((name) => name.startsWith('.stead-backup-')),
     async [Symbol.asyncDispose]() {
       await s3[Symbol.asyncDispose]()
@@ -88,7 +88,8 @@ test(
       const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
       return { exitCode: await child.exited, stdout, stderr }
     }
-    // As far as age stretches a passphrase takes a second each time, which tests/integration/backups/sealed.test.ts shows.
+    // A low scrypt work factor, because the default takes a second; tests/integration/backups/sealed.test.ts covers
+    // it.
     const sealing = { passphrase: PASSPHRASE, scryptWorkFactor: 10 }
     const { file } = await runBackup({
       config: { ...config, backups: { ...stored.backups, ...sealing } },
@@ -130,7 +131,7 @@ test(
     s3.setFault(() => null)
 
     const store = openObjectStore(s3.address, s3.settings)
-    // Three parts.
+    // Uploaded in three parts.
     writeFileSync(folder.file('large'), randomBytes(17_000_000))
     const isPart = ({ method, url }: Request) => method === 'PUT' && /partNumber=2\b/.test(url)
     s3.setFault((request) => (isPart(request) ? refuse(500, 'InternalError') : null))

@@ -15,7 +15,7 @@ const WRITER = join(import.meta.dir, '../../harness/programs/steady-writer.ts')
 const ROUNDS = roundsOf('BACKUPS', 4)
 const PER_SECOND = 500
 
-/** The writer's rows up to a row, while the database may grow. */
+/** Returns the writer's rows up to a row, while the database may grow. */
 function readWritten(file: string, upTo: number | null) {
   const sqlite = new Database(file, { readonly: true })
   try {

@@ -8,7 +8,7 @@ import { openRaw } from '../../harness/wires/raw-http.ts'
 
 const Created = z.object({ key: z.string() })
 const INFO = 30
-/** More than is read at once, and less than any route refuses. */
+/** Exceeds one read and stays below the limit of every route. */
 const LENGTH = 400_000
 const HALF = `{"half": "${'x'.repeat(LENGTH / 2)}`
 
@@ -39,7 +39,7 @@ test('a caller who disconnects during a body causes no error in the log', async 
       const head = [`${route} HTTP/1.1`, 'Host: localhost', header, `X-Request-Id: ${id}`]
       const connection = await openRaw(url)
       await connection.write(`${head.join('\r\n')}\r\nContent-Type: application/json\r\n${ending}`)
-      // The program goes on with others while it waits for the rest.
+      // Other requests are served while this one waits for the rest of its body.
       expect((await fetch(`${web}/api/health`)).status).toBe(200)
       expect([id, connection.received()]).toEqual([id, ''])
       connection[Symbol.dispose]()

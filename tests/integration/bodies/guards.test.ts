@@ -15,7 +15,7 @@ const ROUTES = (await Bun.file(join(import.meta.dir, '../..', 'endpoints.txt')).
   })
   .filter(({ method }) => method !== 'GET' && method !== 'ALL')
 
-/** Deliveries whose body is their own proof: who sends them is not known before, and must not be turned away. */
+/** Webhooks that are authenticated by a signature of the body, so the body must be read first. */
 const SIGNED = [
   '/api/security/risc',
   '/api/auth/idp-b/risc',
@@ -23,7 +23,7 @@ const SIGNED = [
   '/api/webhooks/email',
   '/api/webhooks/stripe',
 ]
-/** Half a body of this length is never a whole one, and more than is read at once. */
+/** Half of this length is an incomplete body and exceeds one read. */
 const LENGTH = 400_000
 
 test('every guarded route responds to a stranger before the body arrives', async () => {
@@ -45,7 +45,8 @@ test('every public route that reads a body limits its rate before', async () => 
   for (const route of open) {
     using first = await openRaw(urlOf(server.urls, route))
     using second = await openRaw(urlOf(server.urls, route))
-    // The first may wait for its body; whichever comes later is turned away without. Some routes refuse strangers themselves.
+    // The first may wait for its body; later ones are rejected without it. Some routes reject anonymous callers
+    // themselves.
     for (const connection of [first, second]) await connection.write(halfOf(route))
     const answer = await until(`an answer of ${route.method} ${route.path}`, () =>
       [first, second].find((connection) => connection.received() !== ''),

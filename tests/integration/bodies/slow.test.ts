@@ -7,7 +7,7 @@ import { openAgentProxy, startAgentDouble } from '../agent-proxy/open-agent-prox
 /** The real timeouts take most of a minute; only `bun run stress bodies` waits for them. */
 const HAS_TIME = process.env.BODY_STRICT === '1'
 const BYTE_MS = 3000
-/** 30 s for a body, 40 s for what comes after an answer, and what the machine adds. */
+/** 30 s for a body, 40 s after a response, and a margin for a busy machine. */
 const END_MS = 70_000
 
 test.skipIf(!HAS_TIME)(

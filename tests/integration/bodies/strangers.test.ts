@@ -73,7 +73,7 @@ async function keyOf(person: Person): Promise<string> {
   return Created.parse(await response.json()).key
 }
 
-/** Memory of a process, as Linux counts it. */
+/** Returns the resident memory of a process in bytes. */
 function residentBytes(pid: number): number {
   const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1])
   return pages * 4096

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gitCommit } from '../../../src/adapters/git/git.ts'
 
-/** Until it is killed: changes files of a repository and commits them. */
+/** Changes files of a repository and commits them until it is killed. */
 const [folder = ''] = process.argv.slice(2)
 const root = { base: folder, below: [] }
 

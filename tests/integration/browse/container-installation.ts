@@ -19,7 +19,7 @@ import { until } from '../../harness/until.ts'
 /** The user id of the test agent in its container. */
 export const AGENT_UID = 10_001
 
-/** The same engine over TCP, where the volume folders are unknown. */
+/** Opens the same engine over TCP, where the volume folders are unknown. */
 export async function openProxy(dockerHost: string) {
   const path = dockerHost.replace(/^unix:\/\//, '')
   const server = createServer((socket) => {
@@ -39,7 +39,10 @@ export async function openProxy(dockerHost: string) {
   }
 }
 
-/** Ada's agent in a container, and a platform that reaches the engine by `dockerHost`. `folder` is its workspace on disk. */
+/**
+ * Creates Ada's agent in a container, and a platform that uses the engine at `dockerHost`. `folder` is the workspace on
+ * disk.
+ */
 export async function openContainerInstallation(
   found: TestEngine,
   options: { dockerHost?: string; filesImages?: readonly string[]; logLines?: string[] } = {},
@@ -93,7 +96,7 @@ export async function openContainerInstallation(
     })
     return { status: response.status, body: z.record(z.string(), z.unknown()).parse(await response.json()) }
   }
-  /** Containers that serve the agent's files now. */
+  /** Returns the number of containers that serve the agent's files. */
   const countServers = async () => {
     const filters = { label: [`stead.instance=${instance}`, 'stead.files'] }
     return (await docker.listContainers({ all: true, filters })).length
@@ -126,7 +129,7 @@ export async function openContainerInstallation(
   }
 }
 
-/** Everything below `path` becomes the agent's own. */
+/** Makes the agent the owner of everything below `path`. */
 export function giveToAgent(path: string): void {
   if (!Bun.spawnSync(['chown', '-hR', `${AGENT_UID}:${AGENT_UID}`, path]).success)
     throw new Error(`Cannot give ${path}`)

@@ -13,7 +13,10 @@ import { openPlace, VECTORS } from './hostile-repositories.ts'
 import { fill } from './installation.ts'
 import { git, HAS_GIT, initRepository } from './repository.ts'
 
-/** `BROWSE_OPERATIONS=20000 bun test tests/integration/browse/containers.test.ts`: how many are raced with a swapping process. */
+/**
+ * Number of operations that race with a swapping process: `BROWSE_OPERATIONS=20000 bun test
+ * tests/integration/browse/containers.test.ts`.
+ */
 const OPERATIONS = roundsOf('BROWSE_OPERATIONS', 200)
 const PATIENCE_MS = 300_000
 const SECRET = 'what-the-agent-alone-knows'
@@ -255,7 +258,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
       expect(JSON.stringify([HostConfig, Config])).not.toContain('gw_secret')
       expect((await installation.runtime.list()).map(({ id }) => id)).toEqual([installation.id])
 
-      // Another volume: what was served before is not shown any more.
+      // The container that serves the replaced volume must end.
       using folder = tempFolder()
       await installation.runtime.stop(installation.id)
       await installation.runtime.snapshot(installation.id, folder.file('snapshot.tar.gz'))
@@ -265,7 +268,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
       expect((await installation.get('read?path=b')).status).toBe(400)
       expect((await installation.get('read?path=a')).status).toBe(200)
 
-      // Whatever becomes of the platform: its end of the connection is closed.
+      // Closes the platform's connections, as its exit does.
       await installation.platform.workspaceLinks.close()
       await until('the end of the one without a platform', async () => (await installation.countServers()) === 0)
       expect((await installation.get('read?path=a')).status).toBe(200)
@@ -296,7 +299,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
   })
 })
 
-/** Puts links to `target` in place of a folder and of a file of `workspace`, and takes them away, until it is disposed of. */
+/** Starts a process that swaps a folder and a file of `workspace` for links to `target` and back. */
 async function startSwapper(workspace: string, target: string) {
   const script = Bun.fileURLToPath(import.meta.resolve('./swapper.ts'))
   const child = Bun.spawn([process.execPath, script, workspace, target], { stdout: 'pipe', stderr: 'inherit' })

@@ -331,7 +331,7 @@ const BODIES: Record<string, object> = {
   'git-credentials': { origin: 'https://git.example.com', username: 'u', password: 'p' },
 }
 
-/** A request that would succeed, or fail for another reason than its caller. */
+/** Returns a request that fails only if its caller is not authorized. */
 function toInit(method: string, path: string, headers: Record<string, string>): RequestInit {
   if (method === 'GET' || method === 'DELETE' || path.startsWith('upload')) return { method, headers }
   return json(method === 'PUT' ? 'PUT' : 'POST', BODIES[path.replace(/\?.*/, '')], headers)

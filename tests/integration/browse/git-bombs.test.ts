@@ -12,7 +12,7 @@ import { git, HAS_GIT, initRepository } from './repository.ts'
 const withGit = HAS_GIT ? test : test.skip
 const MEGABYTE = 1024 * 1024
 
-/** A blob that is small on disk and `bytes` in memory, as a loose object; its id need not be true. */
+/** Adds a loose object that inflates to `bytes`; its id is not its hash. */
 function addBomb(folder: string, bytes: number): string {
   const oid = createHash('sha1').update(`bomb ${bytes}`).digest('hex')
   const chunk = Buffer.alloc(bytes)
@@ -34,7 +34,7 @@ withGit('an object that unpacks to 300 MB is refused before it is unpacked', asy
   const { status, body } = await get('git-diff')
   expect({ status, body }).toEqual({ status: 500, body: { ok: false, error: 'An object of Git is too large' } })
   expect(process.memoryUsage.rss() - before).toBeLessThan(250 * MEGABYTE)
-  // Its presence is enough.
+  // The object need not be read.
   expect((await get('git-status')).status).toBe(200)
 })
 

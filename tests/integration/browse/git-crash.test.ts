@@ -25,7 +25,7 @@ withGit(
     for (let kill = 0; kill < KILLS; kill++) {
       const child = Bun.spawn([process.execPath, script, root], { stdout: 'pipe', stderr: 'inherit' })
       expect((await readLines(child.stdout).next()).value).toBe('committed')
-      // Any moment of the next commits.
+      // Spreads the kills over the next commits.
       await Bun.sleep((MAX_WAIT_MS * kill) / KILLS)
       child.kill('SIGKILL')
       await child.exited

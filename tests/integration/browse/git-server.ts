@@ -4,7 +4,7 @@ const PASSWORD = 'git-password-1'
 export const LOGIN = { username: 'ada', password: PASSWORD }
 const AUTHORIZATION = `Basic ${btoa(`ada:${PASSWORD}`)}`
 
-/** The real `git http-backend` with bare repositories in `folder`, behind a password. */
+/** Starts `git http-backend` with bare repositories in `folder`, behind a password. */
 export function startGitServer(folder: string) {
   const seen: { url: string; authorization: string | null }[] = []
   const server = Bun.serve({
@@ -22,7 +22,7 @@ export function startGitServer(folder: string) {
   return {
     origin: `http://127.0.0.1:${server.port}`,
     seen,
-    /** A new bare repository, and its address. */
+    /** Creates a bare repository and returns its URL. */
     create: (name: string) => {
       initRepository(`${folder}/${name}`, '--bare')
       return `http://127.0.0.1:${server.port}/${name}`
@@ -32,7 +32,7 @@ export function startGitServer(folder: string) {
   }
 }
 
-/** As a web server runs a CGI program (RFC 3875). */
+/** Runs the CGI program (RFC 3875). */
 async function runBackend(folder: string, request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url)
   const child = Bun.spawn(['git', 'http-backend'], {

@@ -18,7 +18,7 @@ import { git, HAS_GIT, initRepository } from './repository.ts'
 
 const withGit = HAS_GIT ? test : test.skip
 
-/** A workspace with a repository in which everything that can differ does. */
+/** Creates a workspace with a repository that has every kind of change. */
 async function withChanges() {
   const installation = await openFiles()
   const { root } = installation.folders
@@ -69,7 +69,7 @@ async function withChanges() {
   return { ...installation, root }
 }
 
-/** The output of real git in the shape of the specification. */
+/** Returns the output of the real git in the format of the API. */
 function realStatus(folder: string): { status: string; path: string }[] {
   const text = git(folder, ['-c', 'core.quotePath=false', 'status', '--porcelain', '-z', '-uall', '--no-renames'])
   return text
@@ -253,7 +253,7 @@ withGit('POST /api/browse/git-sync: stages all and commits; the real program fin
   const nothing = { ok: true, committed: false, pushed: false, hash: '', message: 'Nothing to commit' }
   expect((await post('git-sync', {})).body).toEqual(nothing)
   fill(root, { later: 'x' })
-  // The body may be left out; who is signed in is the author.
+  // The body is optional; the signed-in user is the author.
   expect(await call('git-sync', { method: 'POST', headers: admin.cookie }, 'web')).toMatchObject({
     status: 200,
     body: { committed: true },
@@ -387,7 +387,7 @@ withGit('a repository elsewhere is none of the workspace: link, gitfile, worktre
   }
 })
 
-/** A patch but for one file of it. */
+/** Returns the patch without one file. */
 function without(patch: string, path: string): string {
   return patch
     .split(/^(?=diff --git )/m)

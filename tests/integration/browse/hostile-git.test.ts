@@ -51,7 +51,7 @@ withGit(
         ['commit', '-q', '-m', 'x'],
         ['push', 'origin', 'HEAD'],
       ]) {
-        // Not in sync: some of them talk to the server of this process.
+        // Asynchronous, because some requests go to a server in this process.
         const child = Bun.spawn(['git', ...args], {
           cwd: place.folder,
           env: { ...process.env, ...IDENTITY, GIT_TERMINAL_PROMPT: '0' },

@@ -15,9 +15,9 @@ const HOOKS = [
   'fsmonitor-watchman',
 ]
 
-/** A way to make Git run a program. `runsInGit`: the real one does, when it is asked for the usual things. */
+/** A way to make Git run a program. `runsInGit`: the real git runs it in common commands. */
 type Vector = { name: string; arrange: (at: Place) => void; runsInGit: boolean }
-/** `run` is a command that leaves a marker, `script` an executable that does the same. */
+/** `run` is a command that creates a marker file, `script` an executable that does the same. */
 type Place = { folder: string; run: string; script: string; canary: string }
 
 const set = (folder: string, ...pairs: [key: string, value: string][]) => {
@@ -154,7 +154,7 @@ export const VECTORS: readonly Vector[] = [
   },
 ]
 
-/** A repository with a change, and a folder for markers beside it. */
+/** Creates a repository with a change, and a folder for marker files next to it. */
 export function openPlace(folder: string) {
   const markers = tempFolder()
   const script = markers.file('mark.sh')

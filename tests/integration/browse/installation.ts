@@ -13,7 +13,10 @@ export const OPERATOR = bearer(INTERNAL_KEY)
 
 type Answer = { status: number; body: Record<string, unknown> }
 
-/** A platform with Ada, her agent and its workspace, and an admin; `get` and `post` are the operator's. */
+/**
+ * Creates a platform with Ada, her agent with a workspace, and an administrator; `get` and `post` send the operator's
+ * key.
+ */
 export async function openFiles(
   options: { runtime?: Runtime['name']; environment?: Record<string, string>; logLines?: string[] } = {},
 ) {
@@ -53,7 +56,7 @@ export async function openFiles(
     agent,
     folders,
     call,
-    /** An `sk_` key of the user signed in with `cookie`. */
+    /** Creates an `sk_` key of the user signed in with `cookie`. */
     createKey: async (cookie: Record<string, string>, scopes: string[] = []) =>
       (await read(CreatedKey, test.web.request('/api/keys', json('POST', { name: 'k', scopes }, cookie)))).key,
     get: (path: string) => call(path, { headers: OPERATOR }),
@@ -62,7 +65,7 @@ export async function openFiles(
   }
 }
 
-/** Writes files of `contents` below `folder`. */
+/** Writes the files of `contents` below `folder`. */
 export function fill(folder: string, contents: Readonly<Record<string, string | Uint8Array>>): void {
   for (const [path, content] of Object.entries(contents)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })

@@ -10,7 +10,7 @@ import { git, HAS_GIT, initRepository } from './repository.ts'
 const withGit = HAS_GIT ? test : test.skip
 const ALLOW = { SUMMARIZER_ALLOW_PRIVATE: 'true' }
 
-/** Ada's agent with a repository whose remote is `repo.git` of a real server. */
+/** Creates Ada's agent with a repository whose remote is `repo.git` of a real server. */
 async function openInstallation(environment: Record<string, string> = ALLOW) {
   const folder = tempFolder()
   const server = startGitServer(folder.path)
@@ -193,7 +193,7 @@ withGit('PUT and DELETE /api/browse/git-credentials: replaced, forgotten, gone w
   ]
   for (const body of wrong) expect((await installation.setCredentials(body)).status).toBe(400)
   expect((await installation.dropCredentials('nonsense')).status).toBe(400)
-  // A key does not manage passwords.
+  // API keys may not manage passwords.
   const key = await installation.createKey(installation.ada.cookie)
   const byKey = await installation.setCredentials({ origin: server.origin, ...LOGIN }, bearer(key))
   expect(byKey.status).toBe(401)

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 
-/** Is the real program here to compare with? */
+/** True if git is installed, to compare with. */
 export const HAS_GIT = spawnSync('git', ['--version']).status === 0
 
-/** A fixed author, and no git configuration besides the repository's. */
+/** A fixed author, without the user's git configuration. */
 export const IDENTITY = {
   GIT_AUTHOR_NAME: 'Ada',
   GIT_AUTHOR_EMAIL: 'ada@example.com',
@@ -14,7 +14,7 @@ export const IDENTITY = {
   GIT_CONFIG_SYSTEM: '/dev/null',
 }
 
-/** Runs the real program. @throws Error with what it said when it fails. */
+/** Runs git. @throws Error with its output when it fails. */
 export function git(folder: string, args: string[], options: { input?: string; dates?: string } = {}): string {
   const dates = options.dates ? { GIT_AUTHOR_DATE: options.dates, GIT_COMMITTER_DATE: options.dates } : {}
   const result = spawnSync('git', args, {
@@ -27,7 +27,7 @@ export function git(folder: string, args: string[], options: { input?: string; d
   return result.stdout.toString()
 }
 
-/** A repository on the branch `main`. */
+/** Creates a repository on the branch `main`. */
 export function initRepository(folder: string, ...options: string[]): void {
   mkdirSync(folder, { recursive: true })
   git(folder, ['init', '-q', '-b', 'main', ...options])

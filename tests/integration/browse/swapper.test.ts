@@ -42,7 +42,7 @@ test(`${OPERATIONS} operations read and change nothing outside while a process s
     (index) => renameEntry(root, 'folder/x', `folder/inner/x${index % 7}`),
     (index) => renameEntry(root, `folder/inner/x${index % 7}`, 'folder/x'),
     () => deleteEntry(root, 'folder/inner/x'),
-    // Synced to the disk, so they take most of the time.
+    // Few writes, because syncing them to disk takes most of the time.
     (index) => (index % 50 === 0 ? writeFile(root, 'folder/x', bytes) : read('folder/x')),
     (index) => (index % 50 === 0 ? writeFile(root, 'folder/inner/x', bytes) : read('folder/inner/x')),
   ]
@@ -70,7 +70,7 @@ test(`${OPERATIONS} operations read and change nothing outside while a process s
   expect(outcomes.leaked).toBe(0)
   expect([...outcomes.failed]).toEqual([])
   expect(snapshot(outside)).toBe(before)
-  // Both must have happened, or nothing was raced.
+  // Both outcomes must occur; otherwise nothing raced.
   expect(Math.min(outcomes.done, outcomes.refused)).toBeGreaterThan(started / 100)
 }, 300_000)
 
@@ -86,7 +86,7 @@ function startSwapper(workspace: string, outside: string) {
   }
 }
 
-/** Names and contents of all files. */
+/** Returns the names and contents of all files. */
 function snapshot(folder: string): string {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
   return names

@@ -1,11 +1,11 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Until it is killed: puts links to `outside` in place of a folder and of a file, and takes them away again. */
+/** Swaps a folder and a file for links to `outside` and back, until it is killed. */
 const [workspace = '', outside = ''] = process.argv.slice(2)
 const at = (name: string) => join(workspace, name)
 
-/** Swaps what lies at `name` for a link, and back. */
+/** Replaces the entry `name` with a link, and restores it. */
 function swap(name: string, target: string): void {
   try {
     renameSync(at(name), at(`${name}-aside`))
@@ -13,7 +13,7 @@ function swap(name: string, target: string): void {
     unlinkSync(at(name))
     renameSync(at(`${name}-aside`), at(name))
   } catch {
-    // The explorer was faster: what it made there goes, and the next round begins anew.
+    // The file explorer created an entry in between; delete it before the next round.
     rmSync(at(name), { recursive: true, force: true })
     try {
       renameSync(at(`${name}-aside`), at(name))

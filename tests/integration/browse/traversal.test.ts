@@ -61,7 +61,7 @@ const WHOLE = [
   '--output=/tmp/x',
 ]
 
-/** 16 traversal prefixes, 10 targets, four depths and four suffixes, and single cases. */
+/** Combines 16 traversal prefixes, 10 targets, four depths and four suffixes, and adds single cases. */
 function listTricks(): string[] {
   const climbs = UP.flatMap((up) =>
     SEPARATORS.flatMap((separator) =>
@@ -94,7 +94,7 @@ test('every route with a path refuses hundreds of paths that lead outside, and r
   for (const trick of tricks) {
     const path = `path=${encodeURIComponent(trick.toWellFormed())}`
     await expectRefusal(trick, `read?${path}`, { headers: OPERATOR })
-    // As written in the URL; the server decodes it once.
+    // Sent undecoded; the server decodes it once.
     await expectRefusal(trick, `read?path=${trick.replace(/[#&+]/g, '')}`, { headers: OPERATOR })
     if (isWritable(trick)) continue
     await expectRefusal(trick, 'write', json('POST', { path: trick, content: 'x' }, OPERATOR))
@@ -109,12 +109,12 @@ test('every route with a path refuses hundreds of paths that lead outside, and r
   expect(tricks.length).toBeGreaterThanOrEqual(500)
 }, 300_000)
 
-/** Odd names, and yet names: to write them is fine, inside. */
+/** Returns whether the path is a valid name inside of the workspace. */
 function isWritable(trick: string): boolean {
   return /^(?:\uFF0E\uFF0E|\.\.;|--output=|x{4096})/.test(trick) || (/\u2215/.test(trick) && !/[%\0\\]/.test(trick))
 }
 
-/** Everything below `folder` but `inside`: names and contents. */
+/** Returns the names and contents of everything below `folder` except `inside`. */
 function fingerprint(folder: string, inside: string): string {
   const hash = createHash('sha256')
   const look = (path: string): void => {

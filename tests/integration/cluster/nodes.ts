@@ -10,7 +10,7 @@ import { until } from '../../harness/until.ts'
 const PASSWORD = 'correct horse battery staple'
 export const ENCRYPTION_KEY = 'a-key-that-all-nodes-share-0123456789'
 
-/** One node and the program that runs as it. */
+/** A node and its running program. */
 export type TestNode = AsyncDisposable &
   Pick<Installation, 'dataDir' | 'run'> & {
     id: string
@@ -19,7 +19,7 @@ export type TestNode = AsyncDisposable &
     start: Installation['start']
   }
 
-/** A node with its own data folder; the nodes of one `logUrl` form a cluster. */
+/** Creates a node with its own data folder; the nodes of one `logUrl` form a cluster. */
 export async function openNode(
   logUrl: string,
   id: string,
@@ -68,12 +68,12 @@ export async function readStatus(node: TestNode): Promise<ClusterStatus> {
 
 let accounts = 0
 
-/** Registers the first account of a cluster, which has to come from this machine. */
+/** Registers the first account of a cluster, which must come from the local machine. */
 export async function setUp(node: TestNode): Promise<void> {
   await until('the first account', async () => (await register(node, {})).email)
 }
 
-/** Registers an account, each from another address. @returns its address, or the status of the refusal. */
+/** Registers an account from a new IP address. @returns its email address, or the status of the failure. */
 export async function register(
   node: TestNode,
   address: Record<string, string> = newAddress(),
@@ -93,7 +93,7 @@ export async function register(
   }
 }
 
-/** A network allows few accounts a day, so each has its own. */
+/** Returns headers with a new IP address, because each network may create only a few accounts per day. */
 function newAddress(): Record<string, string> {
   return { 'x-forwarded-for': `10.${(accounts >> 8) & 255}.${accounts & 255}.1` }
 }
@@ -128,7 +128,7 @@ export function keepRegistering(nodes: readonly TestNode[], writers = 3) {
   }
 }
 
-/** Waits until a number of further accounts is registered. */
+/** Waits until `count` more accounts are registered. */
 export function untilMore(load: { acknowledged: readonly string[] }, count: number): Promise<true> {
   const wanted = load.acknowledged.length + count
   return until(`${count} more accounts`, () => load.acknowledged.length >= wanted || null)
@@ -144,7 +144,7 @@ export async function untilEqual(nodes: readonly TestNode[]): Promise<void> {
   })
 }
 
-/** Returns the addresses of all accounts in a node's file. */
+/** Returns the email addresses of all accounts in a node's file. */
 export function listAccounts(node: TestNode): Set<unknown> {
   return new Set(readAll(node, 'SELECT email FROM users').flat())
 }
@@ -154,7 +154,7 @@ export function listGenerations(node: TestNode): Set<unknown> {
   return new Set(readAll(node, 'SELECT generation_id FROM usage_logs').flat())
 }
 
-/** Completes a chat, by default with the model of this machine. */
+/** Requests a chat completion, by default from the offline model. */
 export async function complete(
   node: TestNode,
   stream: boolean,
@@ -175,7 +175,7 @@ export async function complete(
   return { status: response.status, generationId: response.headers.get('x-generation-id') ?? '' }
 }
 
-/** A provider whose answer takes `ms`. */
+/** Starts a provider that responds after `ms`. */
 export async function openLateModel(ms: number): Promise<AsyncDisposable & { url: string }> {
   const answer = {
     ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'slow' },
@@ -203,7 +203,7 @@ export function changeAccounts({ dataDir }: TestNode): void {
   sqlite.close()
 }
 
-/** Changes the history that a stopped node's file claims to have. */
+/** Changes the history id in a stopped node's file. */
 export function forgetHistory({ dataDir }: TestNode): void {
   const sqlite = new Database(join(dataDir, 'stead.db'))
   sqlite.exec("UPDATE log_applied SET hash = 'another'")

@@ -48,7 +48,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a rolling upgrade', () => {
       await untilMore(load, 3)
       await second?.stop()
       const upgradedSecond = await two.start({}, upgraded)
-      // The old leader writes on, and the upgraded follower forwards everything without changing its file.
+      // The old leader still writes; the upgraded follower forwards every request and does not change its file.
       await untilMore(load, 3)
       expect((await register(two)).status).toBe(200)
       expect((await fetch(`${two.web}/api/auth/providers`)).status).toBe(200)
@@ -57,7 +57,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a rolling upgrade', () => {
       await until('the upgraded leader', async () => (await readStatus(two).catch(() => null))?.leader === 'two')
       await untilMore(load, 3)
       expect(hasNewColumn(two)).toBe(true)
-      // A node of the old version forwards everything and leaves its file alone.
+      // A node of the old version forwards every request and does not change its file.
       const old = await one.start()
       await until('a forwarded write', async () => (await register(one)).email)
       expect(hasNewColumn(one)).toBe(false)

@@ -9,7 +9,7 @@ import { roundsOf } from '../../harness/rounds.ts'
 import { openInstallation, SERVICE_KEY } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
 
-/** Number of recipients, 40 in `bun run stress economy`; each gets a whole number of cents. */
+/** Number of recipients, 40 in `bun run stress economy`. The amount divides into whole cents. */
 const RECIPIENTS = roundsOf('SPLIT_RECIPIENTS', 16)
 const KILLS_AFTER = RECIPIENTS < 40 ? [1, 6] : [1, 8, 20]
 const DOLLAR = 1_000_000n

@@ -1,8 +1,8 @@
 import { clientHello } from './client-hello.ts'
 
 /**
- * An attempt to get past a policy that allows `allowed.example`, `*.wild.example` and `raw.example:8443`. `first` is
- * sent at once, with `{auth}` for the agent's credentials; `inside` after a tunnel was opened.
+ * An attempt to bypass a policy that allows `allowed.example`, `*.wild.example` and `raw.example:8443`. `first` is sent
+ * immediately, with the agent's credentials for `{auth}`; `inside` is sent through the opened tunnel.
  */
 export type BypassForm = { name: string; first: string; inside?: Buffer | string }
 
@@ -45,7 +45,7 @@ const post = (headers: string, body: string) =>
   `POST http://allowed.example/ HTTP/1.1\r\nHost: allowed.example\r\n${AUTH}${headers}\r\n${body}`
 const EVIL = 'GET http://evil.example/EVIL HTTP/1.1\r\nHost: evil.example\r\n\r\n'
 
-/** Spellings of addresses that some resolver accepts. */
+/** Notations of addresses that some resolver accepts. */
 const LITERALS = [
   ...['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0x7f.0.0.1', '0177.0.0.1', '017700000001', '127.0.0.1.'],
   ...['0', '0.0.0.0', '127.0.1', '１２７.0.0.1', '127。0。0。1', '10.0.0.1', '192.168.0.1', '172.31.255.255'],
@@ -54,7 +54,7 @@ const LITERALS = [
   ...['[fe80::1]', '[fe80::1%25eth0]', '[fd00::1]', '[2606:2800:21f:cb07:6820:80da:af6b:8b2c]', '[::127.0.0.1]'],
 ]
 
-/** Host names that are not on the list, or only look as if they were. */
+/** Host names that are not allowed, some similar to allowed ones. */
 const NAMES = [
   ...['evil.example', 'allowed.example.evil.example', 'evilallowed.example', 'sub.allowed.example', 'wild.example'],
   ...['allowed.example@evil.example', 'evil.example#allowed.example', 'allowed.example%00.evil.example'],

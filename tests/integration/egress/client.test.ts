@@ -21,7 +21,7 @@ async function openEgress(options: Options) {
   return { ...internet, egress: createEgress({ allowPrivate: false, network: internet.network }) }
 }
 
-/** How a request to a server that answers with `handler` fails, when its body is read to the end. */
+/** Returns the error of a request to a server that responds with `handler`, reading the whole body. */
 async function failure(handler: Options['handler'], request: EgressRequest = REQUEST): Promise<string> {
   const { egress, server } = await openEgress({ ...(handler ? { handler } : {}) })
   const answer = egress.request('http://pages.example/', request).then((response) => response.bytes())
@@ -206,7 +206,7 @@ test('one time limit applies to name, redirects and body together', async () => 
     failure: 'unreachable',
   })
   expect(performance.now() - startedAt).toBeGreaterThan(350)
-  // Each of them would have had time enough for itself.
+  // A time limit for each request would have allowed more.
   expect(asked).toBeLessThanOrEqual(3)
 
   const { network } = await openInternet({})

@@ -15,7 +15,7 @@ const PASSWORD = 'egr_secret'
 const AUTH = Buffer.from(`agent:${PASSWORD}`).toString('base64')
 const SETTLE_MS = 300
 
-/** A proxy before an internet in which `PUBLIC` is a server that records what it receives, and all else is a canary. */
+/** Starts a proxy in a network in which `PUBLIC` is a recording server and every other address is a canary. */
 async function openProxy(policy: Parameters<typeof judgeDestination>[0] = LIST) {
   const received: string[] = []
   const origin = await listen((socket) => {
@@ -71,7 +71,9 @@ async function listen(accept: (socket: net.Socket) => void): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0
 }
 
-/** Sends raw bytes, and `inside` once a tunnel is open. @returns what came back until the end or for a moment. */
+/**
+ * Sends raw bytes, and `inside` when the tunnel is open. @returns the bytes received until the end or a short timeout.
+ */
 async function send(port: number, first: string, inside?: Buffer | string): Promise<string> {
   const socket = net.connect(port, '127.0.0.1')
   let answer = ''
@@ -82,7 +84,7 @@ async function send(port: number, first: string, inside?: Buffer | string): Prom
     answer += chunk.toString('latin1')
     if (isOpened && inside) socket.write(inside)
   })
-  // Raw bytes of a ClientHello are part of some texts.
+  // Some texts contain the raw bytes of a ClientHello.
   socket.write(Buffer.from(first.replaceAll('{auth}', AUTH), isLatin1(first) ? 'latin1' : 'utf8'))
   await Promise.race([ended, Bun.sleep(SETTLE_MS)])
   socket.destroy()

@@ -36,7 +36,7 @@ test('over a thousand hostile URLs, and redirects to them, cause no private conn
   expect(internet.dialled).toEqual([])
 
   const start = 'http://pages.example/start'
-  // A header cannot hold the rest; a relative address leads back to the same public server.
+  // Only absolute URLs that fit into a header; a relative one leads to the same public server.
   const targets = urls.filter((url) => /^[a-z]+:\/\/[^\0\s]+$/i.test(url) && url.length < 8000)
   for (const [index, url] of targets.entries()) {
     target = url
@@ -48,7 +48,7 @@ test('over a thousand hostile URLs, and redirects to them, cause no private conn
   expect(internet.canaryHits()).toBe(0)
 }, 300_000)
 
-/** Each answer comes a hundred times, a thousand times in `bun run stress hostile`. */
+/** Rounds of DNS rebinding; `bun run stress hostile` raises them. */
 const REBINDS = roundsOf('REBINDS', 600)
 
 test(`${REBINDS} changing answers of a name server cause no private connection`, async () => {
@@ -74,7 +74,7 @@ test(`${REBINDS} changing answers of a name server cause no private connection`,
     } catch (error) {
       expect(error).toBeInstanceOf(EgressError)
     }
-    // Asked once: what was checked is what is dialled.
+    // Resolved once, so the address that was checked is the one that is dialled.
     expect(turn - before).toBe(1)
   }
   expect(reached).toBe(REBINDS / 3)

@@ -5,15 +5,15 @@ import net from 'node:net'
 import type { ResolvedAddress } from '../../../src/adapters/egress/connect.ts'
 import type { Network } from '../../../src/adapters/egress/egress.ts'
 
-/** An address that the outside believes to be public. */
+/** An address that counts as public. */
 export const PUBLIC = '93.184.215.14'
 export const PUBLIC_V6 = '2606:2800:21f:cb07:6820:80da:af6b:8b2c'
 
 type Handler = (request: http.IncomingMessage, response: http.ServerResponse) => void
 
 /**
- * A network for one test. Public addresses lead to a server that answers with `handler`; every other address leads to the
- * canary, which nothing may ever reach. `resolve` says what names stand for.
+ * Creates a network for one test. Public addresses lead to a server that responds with `handler`; all other addresses
+ * lead to the canary, which no request may reach. `resolve` replaces DNS.
  */
 export async function openInternet(options: {
   handler?: Handler

@@ -15,7 +15,7 @@ const TIMEOUT_MS = 600_000
 const signIn = { redirectUri: 'http://here', state: 's', nonce: 'n', codeVerifier: 'v'.repeat(50) }
 const identity = { clientId: 'a', clientSecret: 'b', timeoutMs: TIMEOUT_MS }
 
-/** Everything that the operator's services are asked, each at an address that says what a test wants. */
+/** Returns a call of each external service of the operator, all of them at `url`. */
 function listAsks(url: string, plainFetch: typeof fetch): (() => Promise<unknown>)[] {
   const search = createWebSearch({ searxngUrl: url, braveApiKey: undefined }, { fetch: plainFetch })
   const radio = createRadioProvider({ apiUrl: url, apiId: 'a', apiToken: 'b' }, { fetch: plainFetch })
@@ -56,7 +56,7 @@ test.each([
       })
       const asks = listAsks(`http://127.0.0.1:${server.port}`, fetch)
       for (const ask of asks) {
-        // The first one loads the library.
+        // The first call loads the library.
         expect(await findHold(limitMs, () => expect(ask()).rejects.toThrow())).toBeLessThan(limitMs)
       }
     }

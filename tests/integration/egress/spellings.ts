@@ -1,4 +1,4 @@
-/** Addresses that lead inside, one of each kind. */
+/** Internal addresses, one of each kind. */
 export const INSIDE_V4 = [
   '127.0.0.1',
   '127.8.9.10',
@@ -80,7 +80,10 @@ export function spell(address: string): string[] {
   ]
 }
 
-/** URLs of all kinds that must never lead to a connection; `inside.example` and its like resolve to the inside. */
+/**
+ * Returns URLs of all kinds that must never be connected to; `inside.example` and the like resolve to internal
+ * addresses.
+ */
 export function hostileUrls(): string[] {
   const hosts = [...INSIDE_V4.flatMap(spell), ...INSIDE_V6.map((address) => `[${address}]`)]
   const names = [

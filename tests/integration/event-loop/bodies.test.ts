@@ -14,11 +14,11 @@ const MEGABYTE = 1024 * 1024
 /** Bytes for the rest of a body. */
 const SPARE_BYTES = 8192
 const TRIES = 3
-/** Long polls are not awaited: their body has been read by then. */
+/** Time limit of a request; long polls have read their body by then. */
 const WAIT_MS = 3000
 const NEVER_MS = 600_000
 
-/** A caller who may send the body; public routes read a stranger's body the same way. */
+/** Callers that may send the body; public routes read any caller's body in the same way. */
 const SENDERS: Readonly<Record<string, string>> = {
   admin: 'admin',
   'internal-key': 'internal key for the owner',
@@ -35,8 +35,8 @@ type Measured = { what: string; ms: number; status: number; isUsual: boolean }
 type Route = { key: string; method: string; path: string; api: ApiName; guard: string; maxBytes: number }
 
 /**
- * Bodies as large as is allowed, of what parsers and checks are slow with, as JSON: to make them of objects would take
- * longer than to have them read.
+ * Bodies of the maximum size with content that is slow to parse and validate. They are assembled as JSON text, because
+ * serializing objects would take longer than the test.
  */
 const LARGE: Readonly<Record<string, (plain: Plain, bytes: number) => string>> = {
   'each text is a URL of names without end': (plain, bytes) => swell(plain, bytes, 'string', urlOf('ä.')),
@@ -108,7 +108,7 @@ async function measure(
   return best
 }
 
-/** @returns the status, 0 for an answer that does not come soon. */
+/** Sends a request. @returns the status, 0 without a prompt response. */
 async function sendBriefly(world: World, api: ApiName, path: string, init: RequestInit): Promise<number> {
   const leaving = new AbortController()
   const response = await Promise.race([world.send(api, path, { ...init, signal: leaving.signal }), Bun.sleep(WAIT_MS)])
@@ -117,7 +117,7 @@ async function sendBriefly(world: World, api: ApiName, path: string, init: Reque
   return response?.status ?? 0
 }
 
-/** Sessions end by some of the calls. */
+/** Signs in again, because some of the calls end sessions. */
 async function freshHeaders({ platform }: World, { user, headers }: Caller): Promise<Record<string, string>> {
   if (!user || headers.cookie === undefined) return headers
   return { ...headers, cookie: `service-session=${await platform.sessions.create(user.id)}` }
@@ -127,14 +127,14 @@ function isPlain(body: unknown): body is Plain {
   return typeof body === 'object' && body !== null && !Array.isArray(body) && !(body instanceof FormData)
 }
 
-/** Puts the JSON of `fill` in the place of each field of this kind; together they take `bytes`. */
+/** Replaces each field of this kind by the JSON of `fill`; together they have `bytes`. */
 function swell(plain: Plain, bytes: number, kind: 'string' | 'object', fill: (size: number) => string): string {
   const names = Object.keys(plain).filter((name) => typeof plain[name] === kind)
   const size = Math.floor(bytes / Math.max(1, names.length))
   return toJson(plain, Object.fromEntries(names.map((name) => [name, fill(size)])))
 }
 
-/** `plain` with other values, which are JSON, and `more` fields after it. */
+/** Serializes `plain` with `values`, which are JSON, and adds the fields `more`. */
 function toJson(plain: Plain, values: Readonly<Record<string, string>>, more?: string): string {
   const fields = Object.entries(plain).flatMap(([name, value]) => {
     const text = values[name] ?? JSON.stringify(value)

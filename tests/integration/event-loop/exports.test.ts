@@ -8,15 +8,15 @@ import { openInstallation } from '../../harness/server.ts'
 import { measureSlowness } from '../../harness/speed/machine-speed.ts'
 
 /**
- * At the gate's size an export that reads all in one go takes 25 ms, which this cannot see; `routes.test.ts`, which
- * measures from within, does. Here is what only a caller sees: the whole service beside a whole export. `bun run stress
- * loop` is full size.
+ * Share of the full database; `bun run stress loop` uses all of it. This test measures the effect of an export on other
+ * callers. An export that blocks the event loop takes only 25 ms at this size, which is below the noise;
+ * `routes.test.ts` detects it.
  */
 const PART = Number(process.env.LOOP_PART ?? 0.03)
 const LIMIT_MS = 50
 const NEVER_MS = 600_000
 const BASELINE_CALLS = 100
-/** Repeats a measurement: noise passes, a blocked event loop stays. */
+/** Repetitions: noise passes, a blocked event loop stays. */
 const TRIES = 6
 const Ids = z.object({ id: z.string(), owner_id: z.string() })
 
@@ -32,7 +32,7 @@ test(
     fillInstallation(join(installation.dataDir, 'stead.db'), agentId)
     const health = `${program.urls.backend}/health`
     const usual = percentile(await time(health, (calls) => calls < BASELINE_CALLS))
-    // Machine noise shows before the export as well.
+    // The noise of the machine also shows before the export.
     const limitMs = process.env.STRICT_TIMES === '1' ? LIMIT_MS : Math.max(LIMIT_MS * measureSlowness(), 10 * usual)
 
     const worst: Record<string, number> = {}
@@ -77,7 +77,7 @@ function fillInstallation(file: string, agentId: string): void {
 
 /** Returns the 99th percentile of `health` while `url` is exported. */
 async function timeBesides(url: string, headers: Record<string, string>, health: string): Promise<number> {
-  // Another process takes the export: this one measures.
+  // A separate process reads the export; this one measures.
   let isOver = false
   const bytes = take(url, headers).finally(() => {
     isOver = true
@@ -87,7 +87,7 @@ async function timeBesides(url: string, headers: Record<string, string>, health:
   return percentile(times)
 }
 
-/** Reads an answer to its end in a process of its own. @returns how many bytes it had. */
+/** Reads a response in a separate process. @returns its size in bytes. */
 async function take(url: string, headers: Record<string, string>): Promise<number> {
   const script = `let bytes = 0
     const response = await fetch(${JSON.stringify(url)}, { headers: ${JSON.stringify(headers)} })
@@ -105,7 +105,7 @@ async function statusSoon(url: string, headers: Record<string, string>): Promise
   return response.status
 }
 
-/** How long each call took, in milliseconds, one after another while `goesOn`. */
+/** Returns the duration of each sequential call in ms while `goesOn`. */
 async function time(url: string, goesOn: (calls: number) => boolean): Promise<number[]> {
   const times: number[] = []
   while (goesOn(times.length)) {

@@ -9,7 +9,7 @@ const USERS: NewestFirst = { table: users, time: users.createdAt, id: users.id }
 const NEVER = new AbortController().signal
 const ROWS = 3000
 
-/** Accounts, of which seven each came in the same moment. */
+/** Creates accounts in groups of seven with the same timestamp. */
 async function withUsers() {
   const { platform } = testPlatform()
   const { db } = platform

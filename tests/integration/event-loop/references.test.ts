@@ -44,7 +44,7 @@ test('references to a row are deleted before the row, and no others', async () =
   await write(platform.db, (tx) => tx.run(sql`DELETE FROM agents WHERE id = ${agentId}`))
   await deleteDependents(platform.db, users, ada.user.id)
   await write(platform.db, (tx) => tx.run(sql`DELETE FROM users WHERE id = ${ada.user.id}`))
-  // Of each table Eve has as much as Ada had, and both had one session and one account.
+  // Eve had as many rows as Ada in each table, and each had one session and one account.
   const after: Record<string, number> = { ...countRows(platform.db), users: 2, sessions: 2 }
   expect(after).toEqual(before)
 })

@@ -20,17 +20,17 @@ import { openWorld, type World } from '../../matrix/world.ts'
 const PART = Number(process.env.LOOP_PART ?? 0.06)
 const LIMIT_MS = PART < 1 ? 25 : 50
 /**
- * Of what can be done only once, so that chance is not ruled out by trying again: it goes in steps, whose length does not
- * grow with the database, and has the whole of what is promised.
+ * Limit for routes that can run only once, where a repetition cannot rule out noise. They work in steps whose length
+ * does not depend on the size of the database, so the full limit applies.
  */
 const ONCE_LIMIT_MS = 50
-/** Repeats a slow measurement to rule out noise. */
+/** Repetitions of a slow measurement, to rule out noise. */
 const TRIES = 4
 /** Observation time of endless streams and listening jobs. */
 const JOB_MS = 500
 const NEVER_MS = 600_000
 
-/** Questions that reach further than the one of the access matrix. */
+/** Requests that read more than those of the access matrix. */
 const FURTHER: Readonly<Record<string, readonly string[]>> = {
   'GET /api/admin/agents web': [
     '/api/admin/agents?limit=200&after=other-agent-2000',
@@ -82,7 +82,7 @@ const DESTROYS: Readonly<Record<string, { agentId?: string }>> = {
   'DELETE /api/settings/account web': {},
 }
 
-/** Callers with hardly any data and with the most. */
+/** Callers with the least and with the most data. */
 const CALLERS: Readonly<Record<string, readonly string[]>> = {
   public: ['owner'],
   session: ['stranger', 'owner'],
@@ -140,7 +140,7 @@ function fillWorld({ people: { owner }, platform }: World, file: string): void {
   }
 }
 
-/** Every route of the app: those that read first, those that take everything away last. */
+/** Returns every route: reading routes first, deleting ones last. */
 function listRoutes({ platform }: World): Route[] {
   const routes = describeRoutes(createApp(platform, new Map()).routes).map((line): Route => {
     const [method = '', path = '', port = '', guard = ''] = line.split(' ')
@@ -175,13 +175,13 @@ async function measureRoute(world: World, route: Route, name: string, limitMs: n
   return measured
 }
 
-/** Sessions end by some of the calls. */
+/** Signs in again, because some of the calls end sessions. */
 async function freshHeaders({ platform }: World, { user, headers }: Caller): Promise<Record<string, string>> {
   if (!user || headers.cookie === undefined) return headers
   return { ...headers, cookie: `service-session=${await platform.sessions.create(user.id)}` }
 }
 
-/** Reads an answer as its caller would, of a stream of events only the beginning. */
+/** Reads a response as its caller would; only the start of an event stream. */
 async function drain(response: Response): Promise<void> {
   const isEndless = response.headers.get('content-type')?.startsWith('text/event-stream')
   const reader = response.body?.getReader()
@@ -189,7 +189,7 @@ async function drain(response: Response): Promise<void> {
   if (isEndless) await reader?.cancel()
 }
 
-/** The shortest of the longest holds of each try; none is made after one that is short enough. */
+/** Returns the shortest measurement of up to `tries`; stops at the first one below `limitMs`. */
 async function measureUpTo(tries: number, limitMs: number, run: () => Promise<unknown>): Promise<Hold> {
   let least: Hold = { wallMs: Number.POSITIVE_INFINITY, workMs: Number.POSITIVE_INFINITY }
   for (let attempt = 0; attempt < tries && least.workMs > limitMs; attempt++) {

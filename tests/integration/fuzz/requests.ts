@@ -4,9 +4,9 @@ import fc from 'fast-check'
 export type Draft = {
   route: number
   caller: number
-  /** Null keeps the route's own. */
+  /** Null uses the route's method. */
   method: string | null
-  /** Takes the place of each `:name` of the path; null is what exists and is the caller's own. */
+  /** Replaces each `:name` of the path; null is an existing resource of the caller. */
   id: string | null
   suffix: string
   query: [name: string, value: string][]
@@ -15,7 +15,7 @@ export type Draft = {
   body: BodyDraft
 }
 
-/** `changed` starts from a body that the route accepts. */
+/** `changed` modifies a body that the route accepts. */
 export type BodyDraft =
   | { kind: 'valid' }
   | { kind: 'none' }
@@ -25,7 +25,7 @@ export type BodyDraft =
   | { kind: 'text'; text: string }
   | { kind: 'bytes'; bytes: Uint8Array<ArrayBuffer> }
 
-/** Puts a value in the place of a field, the `field`th that there is; adds the named field when it names one. */
+/** Sets the existing field with the index `field`, or the field `name` if given. */
 export type Change = { field: number; name: string | null; value: unknown }
 
 const QUERY_NAMES = [
@@ -170,7 +170,7 @@ const HEADER_NAMES = [
   ],
 ]
 
-/** `count` drafts that only the seed decides. */
+/** Returns `count` drafts that depend only on the seed. */
 export function draftRequests(seed: number, count: number): Draft[] {
   const draft = fc.record<Draft>({
     route: fc.nat(),

@@ -10,7 +10,7 @@ import { startRuntimeDouble } from '../../matrix/runtime-double.ts'
 import { openWorld, type World } from '../../matrix/world.ts'
 import { type BodyDraft, type Draft, draftRequests } from './requests.ts'
 
-/** `FUZZ_SEED` and `FUZZ_REQUESTS` ask for other and for more requests than the gate makes. */
+/** `FUZZ_SEED` and `FUZZ_REQUESTS` change the seed and the number of requests. */
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_120)
 const REQUESTS = roundsOf('FUZZ_REQUESTS', 1000)
 /** Requests per test world, because they may delete its users and agents. */
@@ -23,7 +23,7 @@ const DOCUMENTED_500: readonly [route: RegExp, text: RegExp][] = [
   [/^\w+ \/api\/browse\/git-\w+ /, /^\{"error":"Not a git repository","ok":false\}$/],
   [/ summarizer$/, /^\{"error":"Could not reach [^{}]*"\}$/],
 ]
-/** A stack, a path of the source, or the words of the database. */
+/** Internals that no response may contain: a stack trace, a source path, a database error. */
 const INSIDES = /\n\s+at |\.ts:\d+|node_modules|\/src\/|SQLITE_|SqliteError|ZodError|TypeError|RangeError|SyntaxError/
 
 type Route = { key: string; method: string; path: string; api: ApiName; guard: string }
@@ -64,7 +64,7 @@ test(
     // `__proto__` and `constructor` changed no prototype.
     expect(Object.keys(Object.prototype)).toEqual([])
     expect('isAdmin' in {}).toBe(false)
-    // Most that is refused would show that nothing was reached.
+    // Too many rejections would mean that no handler was reached.
     expect(statuses.get(200) ?? 0).toBeGreaterThan(REQUESTS / 10)
   },
   Math.max(300_000, REQUESTS * 100),
@@ -92,7 +92,7 @@ async function send(world: World, draft: Draft) {
   return { status: response.status, problem }
 }
 
-/** Three of four are let in by the guard: what lies behind it is of more interest. */
+/** Selects a caller that the guard accepts in three of four cases, to reach the handlers. */
 function pickCaller(world: World, { guard, method }: Route, draft: Draft): Caller {
   const callers = listCallers(world)
   const welcome = callers.filter((caller) => (GUARDS[guard]?.(caller, method) ?? null) === null)
@@ -114,7 +114,7 @@ function toPath(world: World, route: Route, { id, suffix, query }: Draft, caller
   return `${path.replace(/[:*]/g, '')}${suffix}${search && `${separator}${search}`}`
 }
 
-/** A lone surrogate cannot be in a URL. */
+/** Escapes lone surrogates, which a URL cannot contain. */
 function escapeText(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }
@@ -161,13 +161,13 @@ function toBody(draft: BodyDraft, valid: unknown): string | Uint8Array<ArrayBuff
         if (name === null) fields[index] = [fields[index]?.[0] ?? 'name', value]
         else fields.push([name, value])
       }
-      // Written by hand: an object would lose `__proto__`.
+      // Built as text, because an object would lose `__proto__`.
       return `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value) ?? 'null'}`).join(',')}}`
     }
   }
 }
 
-/** The body; of a stream only its beginning. */
+/** Returns the body, or the start of a stream. */
 async function readBody(response: Response): Promise<string> {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response.text()
   const reader = response.body?.getReader()

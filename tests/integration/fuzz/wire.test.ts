@@ -29,7 +29,7 @@ const PIECES = [
   '//',
 ]
 
-/** A request with pieces put in or cut out, as bytes of Latin-1. */
+/** A request with bytes inserted or removed, in Latin-1. */
 const broken = fc
   .tuple(
     fc.constantFrom(...WHOLE),
@@ -56,7 +56,7 @@ test('arbitrary bytes neither end the service nor cause a 500 or internals in a 
   for (const path of paths) expect((await fetch(path)).status).toBe(200)
 }, 300_000)
 
-/** Sends all bytes and ends; the answer is what comes until the server is silent or closes. */
+/** Sends all bytes and ends. @returns the response until the server closes or is silent. */
 async function sendBytes(port: number, bytes: Uint8Array): Promise<string> {
   let answer = ''
   let isOver = false
@@ -77,7 +77,7 @@ async function sendBytes(port: number, bytes: Uint8Array): Promise<string> {
   })
   socket.write(bytes)
   socket.flush()
-  // Half of them never end, as far as the server can see: it waits, and so do we not.
+  // Half of the requests are incomplete, and the server waits for more; the test does not.
   const startedAt = performance.now()
   await until('an answer or its absence', () => isOver || answer !== '' || performance.now() - startedAt > 50)
   socket.terminate()

@@ -8,14 +8,14 @@ import { openGateway, VENDORS } from './installation.ts'
 const ROOT = join(import.meta.dir, '..', '..', '..')
 const PAGE = await Bun.file(join(ROOT, 'web/docs/calling.md')).text()
 
-/** Code blocks of a section that run; those in `sh` are illustrations. */
+/** Returns the runnable code blocks of a section; blocks in `sh` are illustrations. */
 function readExamples(section: string): { language: string; code: string }[] {
   const text = PAGE.split(/^## /m).find((part) => part.startsWith(`${section}\n`)) ?? ''
   const blocks = [...text.matchAll(/^```(bash|ts|toml)\n([\s\S]*?)^```$/gm)]
   return blocks.map(([, language = '', code = '']) => ({ language, code }))
 }
 
-/** Runs the examples of a section as they are, except for the address. @returns what they print. */
+/** Runs the examples of a section, changing only the address. @returns their output. */
 async function runExamples(
   desk: Desk,
   section: string,
@@ -29,7 +29,7 @@ async function runExamples(
     const adapted = adapt(code).replaceAll('http://localhost:3001', gateway.backend)
     if (language === 'toml') {
       mkdirSync(join(desk.home, '.codex'))
-      // Containers of CI may not have the user namespaces that the sandbox of Codex needs.
+      // CI containers may lack the user namespaces that the sandbox of Codex needs.
       const open = adapted.replace('"workspace-write"', '"danger-full-access"')
       await Bun.write(join(desk.home, '.codex', 'config.toml'), open)
       continue
@@ -78,7 +78,7 @@ describe.each(VENDORS)('web/docs/calling.md with %s', (_name, dialects) => {
     300_000,
   )
 
-  // `scripts/test-peers` installs both programs, unless the registry of npm cannot be reached.
+  // `scripts/test-peers` installs both programs if the npm registry is available.
   test.skipIf(!findCodingAgents()).each([
     { section: 'Claude Code', native: 'messages' },
     { section: 'Codex', native: 'responses' },
@@ -102,7 +102,7 @@ describe.each(VENDORS)('web/docs/calling.md with %s', (_name, dialects) => {
     300_000,
   )
 
-  // `scripts/test-peers` installs Codex, unless the registry of npm cannot be reached.
+  // `scripts/test-peers` installs Codex if the npm registry is available.
   test.skipIf(!findCodingAgents())(
     'Codex completes the task with its default model, whose tools differ',
     async () => {

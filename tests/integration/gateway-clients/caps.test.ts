@@ -6,10 +6,10 @@ import { openGateway, VENDORS } from './installation.ts'
 
 const PARALLEL = 100
 const BUDGET_USD = 0.1
-/** One answer costs 0.00504 dollars, so that 19 fit into the budget. */
+/** One response costs $0.00504, so the budget allows 19. */
 const USAGE = { input: 20, output: 500 }
 const FITTING = 19
-/** The number of a streamed event behind the fourth piece of text in every dialect. */
+/** Number of a stream event after the fourth text chunk in every dialect. */
 const FAULTY_EVENT = 12
 
 const CASES = DIALECT_CLIENTS.flatMap((client) =>

@@ -1,13 +1,13 @@
 import type { Dialect } from '../../../src/adapters/models/provider.ts'
 import { CLAUDE, CODEX } from './installation.ts'
 
-/** The same kinds of requests in one dialect, and how its answers and errors look. */
+/** Requests of one dialect, and checks of its responses and errors. */
 export type DialectClient = {
   dialect: Dialect
   path: string
   /** A valid request for at most `maxTokens`. */
   ask(text: string, maxTokens: number): Record<string, unknown>
-  /** Requests that are refused, by what is wrong with them. */
+  /** Invalid requests by their error. */
   wrong: Readonly<Record<string, Record<string, unknown>>>
   /** Returns whether a body is an error of the dialect. */
   isError(body: unknown): boolean

@@ -16,17 +16,17 @@ export const CLAUDE = 'claude-opus-5-5'
 export const CODEX = 'gpt-5.5'
 const MODELS = [CLAUDE, CODEX, 'gpt-6.1-sol', 'claude-sonnet-5', 'gpt-4o-mini']
 
-/** A vendor that speaks every dialect, and one for which the gateway translates. */
+/** A vendor with every dialect, and one for which the gateway translates. */
 export const VENDORS: readonly [name: string, dialects: readonly Dialect[]][] = [
   ['a vendor of its dialect', ['chat', 'messages', 'responses']],
   ['a vendor of Chat Completions only', ['chat']],
 ]
 
 const ANTHROPIC = { 'anthropic-version': '2023-06-01' }
-/** Dollars per million tokens: the default answer of the vendor costs 0.007 dollars. */
+/** Dollars per million tokens; the vendor's default response costs $0.007. */
 const PRICE = { inputUsdPerMillion: 2, outputUsdPerMillion: 10, cachedInputUsdPerMillion: 0.2 }
 
-/** Stead on real ports over one vendor that speaks `dialects`, with a key of its first user. */
+/** Starts Stead on real ports with one vendor that supports `dialects`, and a key of its first user. */
 export async function openGateway(dialects: readonly Dialect[], limits: Partial<CreateKeyRequest> = {}) {
   const vendor = await startVendor({ models: MODELS, dialects })
   const server = await startServer({
@@ -59,9 +59,9 @@ export async function openGateway(dialects: readonly Dialect[], limits: Partial<
         ...json('POST', body, { ...bearer(key), ...(path.startsWith('/v1/messages') && ANTHROPIC) }),
         ...(signal && { signal }),
       }),
-    /** Usage of the key in this month. */
+    /** Returns the usage of the key in this month. */
     usage: () => read(MyUsage, fetch(`${backend}/api/me/usage`, { headers: bearer(key) })),
-    /** Usage records, newest first, when there are at least `count`. */
+    /** Waits for `count` usage records and returns all, newest first. */
     recorded: (count: number) =>
       until(`${count} usage records`, async () => {
         const { calls } = await read(CallList, person.get('/api/usage/calls?limit=100'))

@@ -9,10 +9,13 @@ const HI = [{ role: 'user' as const, content: 'What time is it?' }]
 const SCHEMA = { type: 'object' as const, properties: { zone: { type: 'string' } }, required: ['zone'] }
 const IMAGE = 'iVBORw0KGgo='
 const USAGE = { input: 1000, output: 50, cached: 600, written: 100 }
-/** 300 tokens at 2 dollars per million, 600 from the cache at 0.2, 100 written to it at 2.5, and 50 of output at 10. */
+/**
+ * 300 input tokens at $2 per million, 600 cached at $0.2, 100 written to the cache at $2.5, and 50 output tokens at
+ * $10.
+ */
 const COST_USD = 0.00147
 
-/** A model that asks for the time once, and says it when it has the result. */
+/** Calls a tool for the time once, and answers with its result. */
 function askForTime({ toolResults }: VendorCall): VendorAnswer {
   if (toolResults.length > 0) return { text: ['It is ', toolResults[0] ?? ''], usage: USAGE }
   return { text: 'Let me look.', toolCalls: [{ name: 'read_clock', arguments: { zone: 'UTC' } }], usage: USAGE }
@@ -222,7 +225,7 @@ test('POST /v1/chat/completions: 200 when the openai client uses a tool, whole a
   expect((await gateway.recorded(4)).map(({ costUsd }) => costUsd)).toEqual(Array(4).fill(COST_USD))
 }, 300_000)
 
-/** Returns the response at the end of a stream as it was sent; the client's own helper adds fields to it. */
+/** Returns the final response of a stream as sent; the helper of the SDK adds fields to it. */
 async function streamed(openai: OpenAI, request: OpenAI.Responses.ResponseCreateParamsNonStreaming) {
   const events = await openai.responses.create({ ...request, stream: true })
   for await (const event of events) if (event.type === 'response.completed') return event.response

@@ -15,7 +15,7 @@ const PLAN: VendorAnswer = {
 }
 const PARAMETERS = { type: 'object' as const, properties: { zone: { type: 'string' } } }
 
-/** The vendor double with the clients of both vendors, straight on it. */
+/** Starts the vendor double, called directly by the SDKs of both vendors. */
 async function openVendor() {
   const vendor = await startVendor({ models: [MODEL] })
   const options = { apiKey: VENDOR_KEY, maxRetries: 0 }

@@ -8,7 +8,7 @@ import { startServer } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
 import { startVendor, VENDOR_KEY } from '../../harness/vendors/vendor.ts'
 
-/** OpenAI and Anthropic by their own settings, each with a model that no built-in table knows. */
+/** Configures OpenAI and Anthropic, each with a model that the built-in table does not contain. */
 async function openVendors() {
   const anthropic = await startVendor({ models: ['claude-opus-4-8', 'claude-opus-99'] })
   const openai = await startVendor({ models: ['gpt-5.5', 'gpt-5.5-2026-04-23', 'gpt-99'] })

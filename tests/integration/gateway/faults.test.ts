@@ -17,12 +17,12 @@ const HI = [{ role: 'user', content: 'Hi' }]
 const MODEL = 'openai/gpt-4o-mini'
 const TEXT = ['Once upon a time ', 'there was a house ', 'whose roof was whole.']
 const WHOLE = TEXT.join('')
-/** Long enough for an answer on a busy machine, short enough to wait for many times. */
+/** Long enough for a response on a busy machine, short enough to wait for it repeatedly. */
 const TIMEOUT_MS = 2000
 const RUNS = roundsOf('FAULT_RUNS', 50)
 
 const fault = fc.oneof(
-  // Within the first event: after visible output no fallback may continue.
+  // Inside of the first event: after visible output, no fallback may continue.
   { weight: 6, arbitrary: fc.integer({ min: 1, max: 150 }).map((cutAtByte): Fault => ({ cutAtByte })) },
   {
     weight: 6,
@@ -96,7 +96,7 @@ test('the limit of a plan is never exceeded by 200 concurrent calls near it', as
   )
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 900 }), { minLength: 200, maxLength: 200 }), async (sizes) => {
-      // Each answers as much as it may.
+      // Each model responds with its maximum.
       test.provider.answerWith(({ body }) => ({
         usage: { prompt_tokens: 10, completion_tokens: Number(body.max_tokens) },
       }))

@@ -12,7 +12,7 @@ const FILE = join(import.meta.dir, '../..', '..', 'scripts/Caddyfile')
 const caddy = Bun.which('caddy')
 if (!caddy) console.warn('No caddy here (scripts/test-peers): scripts/Caddyfile is not tested.')
 
-/** Runs Caddy with `scripts/Caddyfile` and certificates of its own making before a service at these ports. */
+/** Runs Caddy with `scripts/Caddyfile` and its own certificates as a reverse proxy for these ports. */
 async function startCaddy(domain: string, web: string, backend: string) {
   const folder = tempFolder()
   const [https = 0, http = 0] = await findFreePorts(2)
@@ -29,14 +29,14 @@ async function startCaddy(domain: string, web: string, backend: string) {
     stdio: ['ignore', 'ignore', 'ignore'],
   })
   const root = folder.file('caddy/pki/authorities/local/root.crt')
-  // The file is there before what it is to hold is written.
+  // The file exists before its content is written.
   const ca = await until('the authority of Caddy', () => {
     const written = existsSync(root) ? readFileSync(root, 'utf8') : ''
     return written.endsWith('-----END CERTIFICATE-----\n') ? written : null
   })
   return {
     http,
-    /** Asks `host` over TLS, as a browser does that trusts this authority. */
+    /** Sends a request to `host` over TLS, trusting Caddy's certificate authority. */
     ask: (host: string, path: string, init: RequestInit = {}) =>
       fetch(`https://127.0.0.1:${https}${path}`, {
         redirect: 'manual',

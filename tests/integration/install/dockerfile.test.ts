@@ -26,7 +26,7 @@ test.skipIf(!engine)(
     const image = `stead-test-prebuilt:${process.pid}`
     const docker = (...args: string[]) => {
       const { exitCode, stdout, stderr } = Bun.spawnSync(['docker', '--host', engine.dockerHost, ...args], {
-        // The base is an image of the engine, which BuildKit would look up in a registry.
+        // BuildKit would look up the local base image in a registry.
         env: { PATH: process.env.PATH ?? '', HOME: context.path, DOCKER_BUILDKIT: '0' },
       })
       return { exitCode, said: `${stdout}${stderr}` }

@@ -9,7 +9,7 @@ const SCRIPT = join(import.meta.dir, '../..', '..', 'scripts/install.sh')
 const SHELLS = [['dash'], ['bash', '--posix'], ['busybox', 'sh']].filter(([name = '']) => Bun.which(name) !== null)
 const PROGRAM = '#!/bin/sh\n[ "$1" = version ] && echo "stead 1.0.0 (bun 1.0.0)"\n'
 
-/** A folder with a file to install, and nothing of the network on the path. */
+/** Creates a folder with a file to install, and a PATH without network tools. */
 function openMachine(shell: string[], program = PROGRAM) {
   const folder = tempFolder()
   const file = folder.file('download')

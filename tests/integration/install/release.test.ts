@@ -17,7 +17,7 @@ const Bill = z.object({
   ),
 })
 
-/** Other targets download their Bun runtime, so they are built only with `ALL_TARGETS=1`, which `bun run stress release` sets. */
+/** Other targets download their Bun runtime, so only `ALL_TARGETS=1` (`bun run stress release`) builds them. */
 const targets: readonly Target[] = process.env.ALL_TARGETS === '1' ? RELEASED : [ownTarget()]
 
 async function build(cwd: string, ...args: string[]): Promise<void> {

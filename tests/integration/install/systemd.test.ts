@@ -50,7 +50,7 @@ test.skipIf(!manager)(
   PATIENCE_MS,
 )
 
-/** A version whose `serve` is what is given. */
+/** Writes a program with this version whose `serve` runs the given script. */
 function layVersion(file: string, version: string, serve: string): void {
   writeFileSync(file, `#!/bin/sh\nif [ "$1" = version ]; then echo '{"stead":"${version}"}'; exit 0; fi\n${serve}\n`)
   chmodSync(file, 0o755)

@@ -74,7 +74,7 @@ test.skipIf(reason !== null)(
       const attempts = (await answer.text()).split('\n').map((line) => Attempt.parse(JSON.parse(line)))
       expect(attempts.length).toBeGreaterThan(70)
       expect(attempts.filter(({ escaped }) => escaped)).toEqual([])
-      // An agent that cannot do what it may do would pass everything above.
+      // Without permitted actions, an agent would pass all of the above.
       expect(await answersHealthz(port)).toBe(true)
     } finally {
       stranger.kill()

@@ -11,7 +11,7 @@ import { until } from '../../harness/until.ts'
 const PATIENCE_MS = 600_000
 const STANDBY_REASON = 'This is a copy of another installation: agents are left alone here'
 
-/** An installation with one agent that runs; the service has ended, and the agent goes on. */
+/** Creates an installation with one agent that still runs after the service has stopped. */
 async function openOriginal(installation: Installation): Promise<{ agentId: string; pid: number }> {
   const program = await installation.start()
   const agentId = await createAgent(await signUp(program.urls.web))
@@ -63,7 +63,7 @@ test(
     const adopted = await copy.run(['adopt', '--json'])
     expect(adopted.exitCode).toBe(0)
     expect(JSON.parse(adopted.stdout)).toEqual({ original: { path: original.dataDir, isTold: true } })
-    // Until then the original's answers at the same port.
+    // The original's agent answers on the same port until then.
     const own = await until(
       'the copy has taken over',
       async () => {
@@ -124,17 +124,17 @@ async function statusOf(person: Person, id: string): Promise<string> {
   return (await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent.status
 }
 
-/** Output may arrive after the program listens. */
+/** Waits for `text`, because output may arrive after the program listens. */
 async function says({ lines }: Program, text: string): Promise<void> {
   await until(text, () => lines.join('\n').includes(text), 300_000)
 }
 
-/** One that is started anew is in error until it answers. */
+/** Waits until the agent runs; its status is `error` during the restart. */
 async function shouldRun(person: Person, id: string): Promise<void> {
   await until('its owner sees that it runs', async () => (await statusOf(person, id)) === 'running', 300_000)
 }
 
-/** As a browser that was sent to the agent's own address. */
+/** Requests the agent's own host name, as a redirected browser does. */
 function visit({ urls }: Program, agentId: string): Promise<Response> {
   return fetch(`${urls.web}/healthz`, { headers: { host: `${agentId}.agents.localhost` } })
 }

@@ -20,7 +20,7 @@ const Created = z.object({
   agents: z.array(z.object({ id: z.string(), runtime: z.string(), state: z.string() })),
 })
 
-/** Runs a line of shell in the container of an agent. */
+/** Runs a shell command in the container of an agent. */
 async function runIn({ docker }: TestEngine, agentId: string, line: string): Promise<void> {
   const [found] = await docker.listContainers({ filters: { label: [`stead.agent=${agentId}`] } })
   if (!found) throw new Error(`${agentId} has no container`)
@@ -31,7 +31,7 @@ async function runIn({ docker }: TestEngine, agentId: string, line: string): Pro
   expect((await execution.inspect()).ExitCode).toBe(0)
 }
 
-/** Files of every kind: bytes, a private file, a link, an empty folder. */
+/** Creates files of every kind: binary, private, a link, an empty folder. */
 const STORE =
   'cd /data && mkdir -p mine/deep mine/empty && busybox head -c 300000 /dev/urandom > mine/bytes && echo secret > mine/deep/own && busybox chmod 600 mine/deep/own && busybox ln -s deep/own mine/link'
 const LIST =
@@ -132,7 +132,7 @@ test.skipIf(!possible.includes('docker'))(
       const back = await signIn(again.urls.web)
       expect(await statusOf(back, agentId)).toBe('sleeping')
       await until('the agent awake with all of it', async () => {
-        // On a busy machine it may sleep again before anybody looks into it.
+        // On a busy machine, the agent may be asleep again already.
         expect((await back.post(`/api/agents/${agentId}/start`, {})).status).toBe(200)
         return (await hasContainer(engine, agentId)) && (await listStored(engine, agentId)) === stored
       })
@@ -175,7 +175,7 @@ test.skipIf(!possible.includes('docker'))(
 
       const restored = await installation.run(['backup', 'restore', file, '--agent', agentId])
       expect(restored).toMatchObject({ exitCode: 0, stderr: '' })
-      // On a busy machine it may sleep again before anybody looks into it.
+      // On a busy machine, the agent may be asleep again already.
       await until('the agent awake', async () => {
         expect((await person.post(`/api/agents/${agentId}/start`, {})).status).toBe(200)
         return hasContainer(engine, agentId)

@@ -64,7 +64,7 @@ test(
     expect(inPlace).toMatchObject({ exitCode: 0, stderr: '' })
     expect(inPlace.stdout).toContain(`Ended the agents that ran: ${agentId}.\n`)
     expect(inPlace.stdout).toEndWith(`Next:\n  DATA_DIR=${original.dataDir} stead serve\n`)
-    // One that ended and was not waited for has no command line any more.
+    // A zombie process has an empty command line.
     const isRunning = (pid: number) => existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/cmdline`).length > 0
     expect(pids.filter(isRunning)).toEqual([])
 
@@ -83,7 +83,7 @@ test(
     expect(JSON.parse(adopted.stdout)).toEqual({ original: { path: original.dataDir, isTold: true } })
     const again = await other.start()
     const returned = await signIn(again.urls.web)
-    // It is `running` by what was restored before its process has begun to listen, and an agent that does not is 503.
+    // The restored status is `running` before the new process listens; until then requests get status 503.
     const question = 'Do you remember me?'
     await until('the agent answers', async () => {
       const answer = await returned.post('/api/chat', { agentId, message: question })

@@ -15,14 +15,14 @@ import { answerLikeAModel, withProvider } from './main-job.ts'
 
 const LIST = Buffer.from('Tea')
 
-/** A person at a messenger: what she writes to the agent, and what it wrote to her. */
+/** A user of a messenger, and the agent's messages to that user. */
 type Messenger = {
   name: string
-  /** Of the platform, and of the agent. */
+  /** Settings of the platform and of the agent. */
   environment: Record<string, string>
   config: Record<string, string>
   say(text: string): void
-  /** Sends the file `list.txt`, which says `Tea`. */
+  /** Sends the file `list.txt` with the text `Tea`. */
   sendFile(): void
   texts(): string[]
   stop(): Promise<void>

@@ -18,7 +18,7 @@ const engine = await findEngine()
 
 const Reported = z.object({ stdout: z.string(), stderr: z.string(), exitCode: z.number().nullable() })
 
-/** One turn with one command, which the owner approves. @returns what the model is then shown. */
+/** Runs a turn with one command, which the owner approves. @returns the result that the model receives. */
 async function runCommand(
   {
     person,
@@ -67,9 +67,9 @@ test.skipIf(!engine)(
       expect([stdout, exitCode]).toEqual(['10001\n/data/workspace\nkept\n', 1])
       const slow = await run('sleep 600 & sleep 600', { timeoutSeconds: 1 })
       expect(slow.exitCode).toBeNull()
-      // Of the two that slept nothing is left: what runs is the engine's init, the agent, and what asks.
+      // Both `sleep` processes have ended: only init, the agent and this command run.
       expect((await run('ps -o args | grep -c "[s]leep 600"')).stdout).toBe('0\n')
-      // Nor of one that left its group, its environment and its parent.
+      // The same for a process that left its group, environment and parent.
       await run(
         "env -i /bin/setsid /bin/sh -c 'exec sleep 700' > /dev/null 2>&1 & until ps -o args | grep -q '[s]leep 700'; do sleep 0.1; done",
       )
@@ -82,7 +82,7 @@ test.skipIf(!engine)(
   LIMIT_MS,
 )
 
-/** `bun run agent:image --python` packs the one of the distribution. */
+/** `bun run agent:image --python` packs this machine's Python. */
 const hasPython = existsSync(PYTHON)
 if (!hasPython) console.info(`run_python in a container is not tried: there is no ${PYTHON} to pack`)
 
@@ -121,7 +121,7 @@ test.skipIf(!engine || !hasPython)(
   LIMIT_MS,
 )
 
-/** An MCP server in a few lines, for an image that has nothing but the agent. */
+/** A minimal MCP server, for an image that contains only the agent. */
 const SERVER = `
 const tools = ['whoami', 'steal'].map((name) => ({ name, description: 'Tells', inputSchema: { type: 'object', properties: {} } }))
 const reply = ({ method, params }) => {

@@ -27,12 +27,12 @@ if (!engine)
   console.warn('The image of the platform is not tested: that takes an engine and the executable (bun run build).')
 
 let built: Promise<string> | undefined
-/** It is of 190 MB, on some engines in each of its layers. */
+/** Deletes the image: it has 190 MB, on some engines in each layer. */
 afterAll(async () => {
   if (engine && built) await engine.docker.getImage(await built).remove({ force: true })
 })
 
-/** The rules that `scripts/compose.yaml` gives the proxy before the engine. */
+/** Reads the rules of `scripts/compose.yaml` for the socket proxy. */
 function readComposedRules() {
   const composed = Bun.YAML.parse(readFileSync(join(scripts, 'compose.yaml'), 'utf8'))
   const { services } = composed as { services: { engine: { command: string[] } } }
@@ -130,7 +130,10 @@ async function setUp(web: string, token: string): Promise<Person> {
   return signIn(web, EMAIL)
 }
 
-/** A volume, and the platform's container on it, which may be made anew; disposing of it removes both and all agents. */
+/**
+ * Creates a volume and the platform's container on it, which can be recreated. Disposing it removes both and all
+ * agents.
+ */
 async function openPlace(
   docker: Docker,
   executable: string,

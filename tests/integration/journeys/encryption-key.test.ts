@@ -10,7 +10,7 @@ import { until } from '../../harness/until.ts'
 const PATIENCE_MS = 600_000
 const OTHER_KEY = 'another key that was never used here'
 
-/** An installation with one agent, whose service has ended; where its database and its key are. */
+/** Creates an installation with one agent and stops the service. @returns the paths of its database and key. */
 async function openSealed() {
   const installation = await openInstallation()
   const program = await installation.start()
@@ -80,7 +80,7 @@ test(
     await signIn(program.urls.web)
     expect((await program.stop()).exitCode).toBe(0)
 
-    // A database of before names no key.
+    // Older databases do not name their key.
     const sqlite = new Database(database)
     sqlite.exec('DELETE FROM sealing')
     sqlite.close()
@@ -168,7 +168,7 @@ const Token = z.object({ token: z.string() })
 const Wallet = z.object({ address: z.string() })
 const Dropped = z.object({ copy: z.string(), keyFile: z.string(), wallets: z.array(z.string()) })
 
-/** State that a failed start must not change. */
+/** Reads the state that a failed start must not change. */
 function readSchema(file: string): unknown {
   const sqlite = new Database(file, { readonly: true })
   try {

@@ -7,11 +7,11 @@ import { json } from '../../harness/requests.ts'
 import { openInstallation, type Program } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 const EMAIL = 'ada@example.com'
 
-/** The link of the banner, which follows the addresses that a start is known by. */
+/** Returns the setup link of the banner, which follows the addresses of the service. */
 function findLink(program: Program): Promise<string> {
   return until('the setup link', () => program.lines.map((line) => line.match(/^ +Set up +(\S+)$/)?.[1]).find(Boolean))
 }

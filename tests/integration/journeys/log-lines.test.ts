@@ -17,7 +17,9 @@ type Line = Record<string, unknown>
 const INFO = 30
 const HELD_AGENT = join(import.meta.dir, '../..', 'harness', 'programs', 'held-agent.ts')
 
-/** A signed-in person whose every request has an id of its own choosing, and the lines that name it. */
+/**
+ * Opens an installation with a signed-in user, who chooses the id of every request, and finds the log lines with an id.
+ */
 async function openTestInstallation(
   environment: Record<string, string> = {},
   agentCommand?: readonly [string, ...string[]],
@@ -123,7 +125,7 @@ test('an unreachable agent logs one line per request, without a stack', async ()
   using folder = tempFolder()
   const gate = folder.file('gate')
   await Bun.write(gate, '')
-  // Without the gate it does not even listen.
+  // The agent does not listen until the gate file exists.
   const wait = 'while [ ! -e "$0" ]; do sleep 0.05; done; exec "$1" "$2" "$0"'
   await using installation = await openTestInstallation({}, ['/bin/sh', '-c', wait, gate, process.execPath, HELD_AGENT])
   const { ask, linesOf, server } = installation

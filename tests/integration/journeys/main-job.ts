@@ -11,17 +11,17 @@ import { until } from '../../harness/until.ts'
 import { readAllEvents } from '../../harness/wires/events.ts'
 
 const MODEL = 'openai/gpt-4o-mini'
-/** 1000 tokens in and 500 out, at 0.15 and 0.60 dollars a million. */
+/** 1,000 input and 500 output tokens, at $0.15 and $0.60 per million. */
 const TOKENS_PER_CALL = 1500
 const MICRO_USD_PER_CALL = 450
 
-/** Settings of a service whose aggregator is the double. */
+/** Returns settings with the double as the aggregator. */
 export function withProvider(provider: ProviderDouble): Record<string, string> {
   return { OPENROUTER_API_KEY: 'sk-or-the-double-takes-any', OPENROUTER_BASE_URL: provider.baseUrl }
 }
 
 /**
- * The main use of Stead from an empty folder: sign up, create an agent, chat, let it work with files, see the cost, use a
+ * Runs the main use of Stead from an empty folder: sign up, create an agent, chat, work with files, see the cost, use a
  * key, and find everything after a restart. `provider` must answer like `answerLikeAModel`.
  */
 export async function doMainJob(installation: Installation, provider: ProviderDouble): Promise<void> {
@@ -49,7 +49,7 @@ export async function doMainJob(installation: Installation, provider: ProviderDo
   expect((await again.stop()).exitCode).toBe(0)
 }
 
-/** Greets, echoes what it remembers, and keeps a note with its tools when the user asks for one. */
+/** Greets, repeats the conversation's content, and saves a note with its tools when the user asks for one. */
 export function answerLikeAModel({ body }: ProviderRequest): Answer {
   const lastUser = body.messages.findLastIndex(({ role }) => role === 'user')
   const question = String(body.messages[lastUser]?.content)
@@ -111,7 +111,7 @@ async function expectCost(person: Person, provider: ProviderDouble): Promise<voi
   expect(cost.modelBreakdown).toEqual([{ model: MODEL, percent: 100, cost: totalCost }])
 }
 
-/** The key's own call is booked to its owner, beside the agent. */
+/** Calls the gateway with a key; its usage is recorded for its owner, apart from the agent's. */
 async function callWithKey(person: Person, backend: string, provider: ProviderDouble): Promise<void> {
   const { key } = await read(CreatedKey, person.post('/api/keys', { name: 'laptop' }))
   const request = json('POST', { model: MODEL, messages: [{ role: 'user', content: 'Hi' }] }, bearer(key))

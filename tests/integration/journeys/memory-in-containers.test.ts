@@ -9,11 +9,11 @@ import { startServer } from '../../harness/server.ts'
 
 const DOCKER_HOST = process.env.DOCKER_HOST ?? '/var/run/docker.sock'
 const IMAGE = `stead-agent:${VERSION}`
-/** Only against hanging: a container takes seconds, on some engines many. */
+/** Timeout: starting a container takes seconds, on some engines many. */
 const PATIENCE_MS = 300_000
 const RUNTIMES = ['docker', 'swarm']
 
-/** The runtimes that the engine at hand can be asked for. */
+/** Returns the runtimes that the engine supports. */
 async function listRuntimes(): Promise<string[]> {
   const engine = createEngine(DOCKER_HOST)
   if (!(await engine.isAnswering()) || !(await hasImage(engine, IMAGE))) return []

@@ -4,7 +4,7 @@ import type { Answer, ProviderRequest } from '../../harness/doubles/provider.ts'
 export const ADA = { id: 7, first_name: 'Ada' }
 const SOON_MS = 2000
 
-/** Uses one tool for each thing that it is asked, and says what came of it. */
+/** Calls one tool per request and reports its result. */
 export function answerWithTools({ body }: ProviderRequest): Answer {
   const lastUser = body.messages.findLastIndex(({ role }) => role === 'user')
   const question = String(body.messages[lastUser]?.content)
@@ -22,7 +22,7 @@ export function answerWithTools({ body }: ProviderRequest): Answer {
   return use('schedule', { action: 'create', name: 'Tea', prompt: 'It is time for tea', when })
 }
 
-/** A page to be sent to the agent, which says what `eighty degrees` is about. */
+/** Serves a page about tea that mentions `eighty degrees`. */
 export function servePage() {
   const html = `<title>Tea</title><article>${'<p>Green tea wants eighty degrees and two minutes.</p>'.repeat(5)}</article>`
   return Bun.serve({

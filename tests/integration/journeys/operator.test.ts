@@ -98,7 +98,7 @@ test(
   PATIENCE_MS,
 )
 
-/** Builds a release and its install script. @returns the path of the program. */
+/** Installs a built release with its install script. @returns the path of the program. */
 function installFromRelease(folder: string): string {
   const release = join(folder, 'release')
   mkdirSync(release)
@@ -116,7 +116,7 @@ function installFromRelease(folder: string): string {
   return target
 }
 
-/** An agent in a container of the image that the program makes of itself, which keeps a note. */
+/** Creates an agent in a container of the image that the program builds, and lets it save a note. */
 async function workInContainer(installation: Installation): Promise<void> {
   expect(await installation.run(['agent-image'])).toMatchObject({ exitCode: 0, stderr: '' })
   const program = await installation.start({ AGENT_RUNTIME: 'docker' })
@@ -135,7 +135,7 @@ async function backUp(installation: Installation, out: string): Promise<string> 
   return file
 }
 
-/** Of a version that hangs in its first start: the upgrade and what it has started are killed there. */
+/** Upgrades to a version that hangs in its first start, and kills the upgrade and its processes there. */
 async function killBetweenSwapAndStart(installation: Installation, target: string, folder: string): Promise<void> {
   const [hanging, file] = [join(folder, 'hanging'), join(folder, 'later')]
   layVersion(
@@ -153,7 +153,7 @@ async function killBetweenSwapAndStart(installation: Installation, target: strin
   expect(existsSync(`${target}.before-upgrade`)).toBe(true)
 }
 
-/** A version whose `serve` is what is given. */
+/** Writes a program with this version whose `serve` runs the given script. */
 function layVersion(file: string, version: string, serve: string): void {
   const said = JSON.stringify({ stead: version, bun: Bun.version })
   writeFileSync(file, `#!/bin/sh\nif [ "$1" = version ]; then echo '${said}'; exit 0; fi\n${serve}\n`)
@@ -196,7 +196,7 @@ function dump({ dataDir }: Installation): string {
   }
 }
 
-/** Data of process agents; containers keep theirs in the engine. */
+/** Reads the data of process agents; containers store theirs in the engine. */
 function readStates({ dataDir }: Installation): Record<string, string> {
   const stored = readTree(join(dataDir, 'agents'))
   return Object.fromEntries(Object.entries(stored).filter(([path]) => path.includes('/state/')))

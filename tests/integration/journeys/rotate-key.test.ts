@@ -23,14 +23,17 @@ const Rotated = z.object({
 })
 
 const CAN_BE_OPENED = '✓ sealed values: can be opened'
-/** The next start repairs a rotation killed at these steps. `bun run stress keys` starts the server after each other step too; CI runs only doctor there. */
+/**
+ * Steps after whose kill the service is started to complete the rotation. `bun run stress keys` does so for every step;
+ * for the others, CI only runs doctor.
+ */
 const STARTED: readonly string[] = process.env.EVERY_STEP ? ROTATION_STEPS : ['sealed', 'committed']
-/** These leave different states for a restart. */
+/** Steps after which the state differs for a restart. */
 const RUN_AGAIN = process.env.EVERY_STEP ? ROTATION_STEPS : (['next key written', 'committed'] as const)
 
 type Sealed = Awaited<ReturnType<typeof openSealed>>
 
-/** An installation with an agent, whose service has ended; the token of the agent's gateway is sealed in it. */
+/** Creates an installation with an agent, whose gateway token is encrypted, and stops the service. */
 async function openSealed(environment: Record<string, string> = {}) {
   const installation = await openInstallation({ environment })
   const program = await installation.start()
@@ -46,14 +49,14 @@ async function openSealed(environment: Record<string, string> = {}) {
     database: join(installation.dataDir, 'stead.db'),
     keyFile,
     readKey: () => readFileSync(keyFile, 'utf8'),
-    /** Key files with what is in them. */
+    /** Reads the key files. */
     readKeys: () => {
       const names = readdirSync(installation.dataDir).filter((name) => name.startsWith('encryption.key'))
       return names
         .sort()
         .map((name): [string, string] => [name, readFileSync(join(installation.dataDir, name), 'utf8')])
     },
-    /** Starts the service, and sees that what was sealed can be opened. */
+    /** Starts the service and checks that encrypted values can be decrypted. */
     async expectOpens(more: Record<string, string> = {}, whileItRuns?: () => Promise<void>) {
       const again = await installation.start(more)
       const ada = await signIn(again.urls.web)
@@ -64,7 +67,7 @@ async function openSealed(environment: Record<string, string> = {}) {
   }
 }
 
-/** Begins to change the key, from `present` to `given` where keys are given, and dies by SIGKILL once `step` is done. */
+/** Starts a rotation, optionally between given keys, and kills it with SIGKILL after `step`. */
 async function rotateAndDie(
   installation: Installation,
   step: string,
@@ -114,7 +117,7 @@ test(
     const doctor = (await installation.run(['doctor'])).stdout
     expect(doctor).toContain('✓ encryption key: fits the database\n✓ sealed values: can be opened\n')
 
-    // While the service runs: exit 75, one line, and nothing is changed.
+    // While the service runs, the command prints one line, exits with 75 and changes nothing.
     await it.expectOpens({}, async () => {
       expect(await installation.run(['rotate-key'])).toEqual({
         exitCode: 75,
@@ -133,7 +136,10 @@ test(
   PATIENCE_MS,
 )
 
-/** With a wrong key, or a value that the present one does not open: nothing is changed, and doctor names the value. */
+/**
+ * Checks that a rotation with a wrong key, or with a value that the current key cannot decrypt, changes nothing and
+ * that doctor names the value.
+ */
 async function expectNothingChanges({ installation, database, readKeys }: Sealed): Promise<void> {
   const keys = readKeys()
   const rotate = (environment = {}, args: string[] = []) =>
@@ -161,7 +167,7 @@ async function expectNothingChanges({ installation, database, readKeys }: Sealed
   )
   expect(readKeys().filter(([name]) => !name.endsWith('.next'))).toEqual(keys)
   if (!process.env.EVERY_STEP) return
-  // One value that cannot be opened is no reason not to start; what was begun is cleared away.
+  // The service starts with one value it cannot decrypt, and removes the incomplete rotation.
   const again = await installation.start()
   expect((await again.stop()).exitCode).toBe(0)
   expect(readKeys()).toEqual(keys)

@@ -89,7 +89,7 @@ async function readInstance({ dataDir }: Installation): Promise<string> {
   return (await Bun.file(join(dataDir, 'instance.id')).text()).trim()
 }
 
-/** Zombie processes do not count. */
+/** Returns whether a process runs; zombies do not count. */
 async function isAlive(pid: number | undefined): Promise<boolean> {
   return (await createProcessTable().find([pid ?? 0])).length > 0
 }

@@ -97,7 +97,7 @@ test('after every action of an account, no table and no log line contains a usab
   const { db, sealer } = it.platform
   const secrets = new Map<string, string>([['internal key', INTERNAL_KEY]])
   const dumps: string[] = []
-  /** Remembers what was just handed out or brought in, and what the database holds at this moment. */
+  /** Records newly issued or entered secrets, and the current content of the database. */
   const note = (found: Record<string, string | undefined>) => {
     for (const [name, value = ''] of Object.entries(found)) secrets.set(`${name} ${secrets.size}`, value)
     dumps.push(dumpTables(db))

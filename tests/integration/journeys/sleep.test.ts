@@ -9,11 +9,11 @@ import { openInstallation } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
 import { withProvider } from './main-job.ts'
 
-/** A guard against waiting for ever, nothing else. */
+/** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 300_000
 /** 1.2 s. */
 const SLEEPY = { AGENT_SLEEP_MINUTES: '0.02' }
-/** `SLEEP_KILLS` sets how often the platform is killed: 30 in `bun run stress sleep`. */
+/** Number of kills of the platform: `SLEEP_KILLS`, 30 in `bun run stress sleep`. */
 const ROUNDS = roundsOf('SLEEP_KILLS', 1)
 const NEVER = { AGENT_SLEEP_MINUTES: '0' }
 
@@ -34,7 +34,7 @@ async function ask(person: Person, agentId: string, message: string): Promise<st
   return Sent.parse(await response.json()).reply
 }
 
-/** Sends messages in separate conversations. @returns the status of each, and whether it was answered. */
+/** Sends messages in separate conversations. @returns the status of each, and whether it got a reply. */
 async function askAtOnce(person: Person, id: string, count: number): Promise<[number, boolean][]> {
   const { token } = await read(Token, person.get(`/api/agents/${id}/token`))
   const question = { model: 'default', messages: [{ role: 'user', content: 'Hello' }] }
@@ -75,7 +75,7 @@ test(
     expect(await statusOf(person, id)).toBe('running')
     expect((await installation.agentPids()).size).toBe(1)
 
-    // To sleep is not to be down.
+    // A sleeping agent does not count as down.
     await fallsAsleep(person, id)
     const { lastError } = (await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent
     expect(lastError).toBeNull()
@@ -100,7 +100,7 @@ test(
     let person = await signUp(program.urls.web)
     const ids = [await createAgent(person, { name: 'Ada' }), await createAgent(person, { name: 'Bo' })]
     for (let round = 0; round < ROUNDS; round++) {
-      // Killed while one wakes, or just before or after.
+      // Killed shortly before, during or after waking.
       const waking = ids.map((agentId) => person.post('/api/chat', { agentId, message: 'Wake' }).catch(() => null))
       await Bun.sleep(Math.random() * 400)
       await program.kill()

@@ -31,14 +31,14 @@ describe.skipIf(!canStartSwarm())('agents in a swarm', () => {
     async () => {
       await using swarm = await startSwarm(1)
       const { docker, dockerHost } = swarm.manager
-      // The swarm's machines are elsewhere on the network.
+      // The nodes of the swarm connect from other addresses.
       await rotateBoth('swarm', docker, { DOCKER_HOST: dockerHost, HOST: '0.0.0.0' })
     },
     PATIENCE_MS,
   )
 })
 
-/** Replaces both tokens of a running agent through the platform, and compares with what the agent can read. */
+/** Rotates both tokens of a running agent, and compares them with those that the agent reads. */
 async function rotateBoth(runtime: 'docker' | 'swarm', docker: Docker, environment: Record<string, string>) {
   const { good } = await importLiveImages(docker)
   await using installation = await openInstallation({

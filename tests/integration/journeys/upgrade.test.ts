@@ -19,7 +19,7 @@ beforeAll(async () => {
   expect(await build.exited).toBe(0)
 }, PATIENCE_MS)
 
-/** An installed executable of its own, beside which other versions can be laid. */
+/** Installs an executable in its own folder, for other versions next to it. */
 async function openInstalled(environment: Record<string, string> = {}) {
   const folder = tempFolder()
   const target = folder.file('stead')
@@ -36,7 +36,7 @@ async function openInstalled(environment: Record<string, string> = {}) {
     ...installation,
     target,
     other,
-    /** A version 9.0.0 whose `serve` is what is given; it can hand over to the real program. */
+    /** Writes a version 9.0.0 whose `serve` runs the given script, which may start the real program. */
     layOther(serve: string, says = '{"stead":"9.0.0","bun":"1.0.0"}') {
       writeFileSync(other, `#!/bin/sh\nif [ "$1" = version ]; then echo '${says}'; exit 0; fi\n${serve}\n`)
       chmodSync(other, 0o755)
@@ -110,7 +110,7 @@ test.skipIf(engine === null)(
   PATIENCE_MS,
 )
 
-/** Versions whose start fails, by what they say. */
+/** Versions whose start fails, with the expected reason. */
 const UNWELL: readonly [serve: string, reason: string][] = [
   ['echo "cannot run" >&2; exit 1', 'it ended: cannot run'],
   ['echo spoilt > "$DATA_DIR/stead.db"; rm -f "$DATA_DIR"/stead.db-*; exit 78', 'it ended'],
@@ -184,7 +184,7 @@ test(
     mkdirSync(commands)
     writeFileSync(join(units, 'stead.service'), `[Service]\nWorkingDirectory=${it.dataDir}\n`)
     writeFileSync(join(commands, 'systemctl'), `#!/bin/sh\necho "$2" >> "${calls}"\n`, { mode: 0o755 })
-    // A folder is in the way of the database that is to be kept.
+    // A folder blocks the path of the database copy.
     mkdirSync(join(it.dataDir, 'backups', 'before-upgrade.db', 'x'), { recursive: true })
     const environment = {
       XDG_CONFIG_HOME: folder.file('config'),

@@ -8,7 +8,7 @@ const PIECE = new Uint8Array(64 * 1024).fill(0x20)
 const PIECES = 129
 const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE']
 
-/** A little more than the 8 MB that a model route takes. */
+/** Returns a body slightly over the 8 MB limit of model routes. */
 function largeBody(): ReadableStream<Uint8Array> {
   let left = PIECES
   return new ReadableStream({
@@ -20,7 +20,7 @@ function largeBody(): ReadableStream<Uint8Array> {
   })
 }
 
-/** Checks before the body: the query and signature headers. */
+/** Routes that reject before reading the body, because of the query or signature headers. */
 const REFUSED_BEFORE = {
   web: [
     '400 POST /api/chat/attachments',

@@ -38,7 +38,7 @@ import { toPlainExcerpt } from '../../../web/overview/plain-excerpt.ts'
 import { testPlatform } from '../../harness/platform.ts'
 
 const SIZE = 100_000
-/** A quadratic parser takes ten seconds and more, a linear one milliseconds, even where many tests share a processor. */
+/** A quadratic parser takes over ten seconds, a linear one milliseconds, even on a shared CPU. */
 const MAX_MS = 1000
 const ATTEMPTS = 3
 
@@ -196,7 +196,7 @@ test('GET /: takes linear time for any Accept-Encoding and any path', async () =
   expect(slow).toEqual([])
 })
 
-/** The shortest of a few attempts: other programs make any one of them slow. */
+/** Returns the shortest of a few durations, because other processes may delay each. */
 function leastMs(work: () => unknown): number {
   let least = Number.POSITIVE_INFINITY
   for (let count = 0; count < ATTEMPTS && least > MAX_MS; count++) {
@@ -207,7 +207,7 @@ function leastMs(work: () => unknown): number {
   return least
 }
 
-/** A refusal is an answer as well. */
+/** Runs `work` and ignores errors: rejecting the input is fine. */
 function attempt(work: () => unknown): unknown {
   try {
     return work()

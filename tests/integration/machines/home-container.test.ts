@@ -20,7 +20,7 @@ const canRun = address !== undefined && (await engine.isAnswering()) && (await h
 if (!canRun)
   console.warn(`No container engine with ${IMAGE} here (bun run agent:image): stead home --image is not tested.`)
 
-/** Everything that a machine has in the engine. */
+/** Removes everything of a machine from the engine. */
 async function removeAll(instance: string): Promise<void> {
   const filters = { label: [`stead.instance=${instance}`] }
   await engine.change(async (docker) => {

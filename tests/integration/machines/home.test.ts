@@ -18,7 +18,7 @@ async function listMachines(person: Person) {
   return found.installations
 }
 
-/** A platform in one process, its owner and their key. */
+/** Starts a platform with its owner and a key. */
 async function openPlatform() {
   const installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
   const program = await installation.start()

@@ -9,8 +9,8 @@ const Line = z.looseObject({ event: z.string() })
 const Key = z.object({ id: z.string(), key: z.string() })
 
 /**
- * `stead home` or `stead link` with `--json` as a process of its own; `await using` ends it by force. `prefix` is a
- * command that runs it, in a network namespace for example.
+ * Starts `stead home` or `stead link` with `--json` as a process, killed at the end of the block. `prefix` is a command
+ * that runs it, for example in a network namespace.
  */
 export function startMachine(args: string[], environment: Record<string, string> = {}, prefix: string[] = []) {
   const child = Bun.spawn([...prefix, ...STEAD, ...args, '--json'], {
@@ -33,7 +33,7 @@ export function startMachine(args: string[], environment: Record<string, string>
     pid: child.pid,
     events,
     ended,
-    /** The next event of this name, from the `after`th line on. */
+    /** Waits for the next event of this name, starting at line `after`. */
     next: (event: string, after: number) =>
       until(`the event ${event}`, async () => {
         const found = events.slice(after).find((line) => line.event === event)
@@ -51,12 +51,12 @@ export function startMachine(args: string[], environment: Record<string, string>
   }
 }
 
-/** A new `sk_` key of `person`. */
+/** Creates an `sk_` key of `person`. */
 export async function createKey(person: Person): Promise<z.infer<typeof Key>> {
   return Key.parse(await (await person.post('/api/keys', { name: 'home' })).json())
 }
 
-/** A chat completion at a gateway. */
+/** Requests a chat completion at a gateway. */
 export function chat(gatewayUrl: string, token: string, content: string): Promise<Response> {
   const body = { model: 'default', messages: [{ role: 'user', content }] }
   return fetch(`${gatewayUrl}/v1/chat/completions`, json('POST', body, { authorization: `Bearer ${token}` }))

@@ -1,4 +1,4 @@
-/** Why networks behind NAT cannot be made here; null when they can. */
+/** Returns why networks behind NAT cannot be created here; null when they can. */
 export function whyNoNat(): string | null {
   if (process.platform !== 'linux') return 'Linux only'
   if (process.getuid?.() !== 0) return 'needs root'
@@ -10,17 +10,17 @@ export function whyNoNat(): string | null {
 }
 
 /**
- * A network behind a router with NAT that refuses everything from outside. `wan` is this machine's address, as seen from
- * inside; `router` is the router's outer address.
+ * A network behind a NAT router that rejects incoming connections. `wan` is this machine's address from inside;
+ * `router` is the router's outer address.
  */
 export type NatNetwork = Disposable & {
   wan: string
   router: string
   /** Prefix of commands that run inside. */
   inside: string[]
-  /** Drops every packet without a word, as an unplugged cable does. */
+  /** Drops every packet silently, as an unplugged cable does. */
   cut(): void
-  /** Resets every connection to `port`, and refuses new ones. */
+  /** Resets every connection to `port` and rejects new ones. */
   reset(port: number): void
   /** Ends `cut` and `reset`. */
   mend(): void
@@ -50,7 +50,7 @@ table ip guard {
 }
 `
 
-/** Creates namespaces of a machine and of its router. @throws Error with the failed command. */
+/** Creates the namespaces of a machine and its router. @throws Error with the failed command. */
 export function openNatNetwork(): NatNetwork {
   const id = String(process.pid)
   const [machine, router, host] = [`natm${id}`, `natr${id}`, `nath${id}`]

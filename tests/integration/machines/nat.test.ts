@@ -10,11 +10,11 @@ import { until } from '../../harness/until.ts'
 import { startMachine } from './machines.ts'
 import { type NatNetwork, openNatNetwork, whyNoNat } from './nat-network.ts'
 
-/** `bun run stress nat` runs an hour with 20 disconnects. */
+/** Number of disconnects; `bun run stress nat` runs for an hour with 20. */
 const DISCONNECTS = roundsOf('NAT_DISCONNECTS', 4)
 const PERIOD_SECONDS = roundsOf('NAT_PERIOD_SECONDS', 8)
 const CALLERS = 4
-/** Longer than the heartbeat waits, so that the tunnel is lost without a packet. */
+/** Longer than the heartbeat timeout, so that the tunnel is lost without a packet. */
 const CUT_SECONDS = 13
 const RESET_SECONDS = 1
 
@@ -30,7 +30,7 @@ async function findOnline(person: Person) {
 
 type Load = { acknowledged: string[]; refused: string[]; wrong: string[] }
 
-/** Asks the agent until `isOver`; a refused message was never accepted, so it is not sent again. */
+/** Sends messages until `isOver`. A rejected message was never accepted, so it is not sent again. */
 async function ask(person: Person, agentId: string, caller: number, isOver: () => boolean, load: Load): Promise<void> {
   for (let count = 0; !isOver(); count++) {
     const message = `message ${caller}-${count} end`
@@ -45,7 +45,7 @@ async function ask(person: Person, agentId: string, caller: number, isOver: () =
   }
 }
 
-/** Breaks the connections in turn by a silent loss and by resets. */
+/** Interrupts the connections alternately by packet loss and resets. */
 async function disturb(network: NatNetwork, port: number): Promise<void> {
   for (let count = 0; count < DISCONNECTS; count++) {
     await Bun.sleep(PERIOD_SECONDS * 1000)
@@ -72,7 +72,7 @@ test.skipIf(reason !== null)(
     await using home = startMachine([...args, '--port', '18789', '--host', '0.0.0.0'], {}, network.inside)
     await home.next('tunnel', 0)
     const { agentId } = await until('the tunnel', () => findOnline(person))
-    // Nothing gets in from outside, although the gateway listens on every address.
+    // No connection from outside succeeds, although the gateway listens on every address.
     for (const address of [network.router, '192.168.77.2'])
       expect([address, await canReach(address, 18_789)]).toEqual([address, false])
 

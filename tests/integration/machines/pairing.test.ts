@@ -54,7 +54,7 @@ test('home: pairs with a code; chat, files, log and agent pages use the tunnel; 
     return z.object({ lines: z.array(z.string()) }).parse(await log.json()).lines.length > 0 || undefined
   })
 
-  // The same command again, as a service would run it: the used code is no obstacle.
+  // Runs the same command again, as a service manager would; the used code does not matter.
   expect(await home.stop()).toMatchObject({ exitCode: 0 })
   const offline = await person.post('/api/chat', { agentId, message: 'Hello' })
   expect(offline.status).toBe(503)
@@ -109,7 +109,7 @@ test('link: pairs with a code, and exits with 1 and the reason when the code is 
     exitCode: 1,
     stderr: 'stead: This pairing code does not exist: check it, or create a new one\n',
   })
-  // Another machine of the same name takes over, and the first loses its access at once.
+  // Another machine with the same name takes over, and the first loses access immediately.
   const third = link(await newCode(person), 'third')
   await third.next('tunnel', 0)
   const replaced = await first.ended()

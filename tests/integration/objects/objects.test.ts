@@ -86,7 +86,7 @@ test('put throws the message of the server and keeps the previous content when a
     ])
       await expect(work()).rejects.toThrow(code)
   }
-  // Full in the middle of an upload of three parts.
+  // The storage becomes full during an upload of three parts.
   const isPart = ({ method, url }: Request) => method === 'PUT' && /partNumber=3\b/.test(url)
   s3.setFault((request) => (isPart(request) ? refuse(507, 'QuotaExceeded') : null))
   await expect(put(objects, 'states/a', randomBytes(LARGE_BYTES))).rejects.toThrow('QuotaExceeded')

@@ -156,7 +156,7 @@ async function findFolders(docker: Docker, agentId: string): Promise<string[]> {
   return Volumes.map(({ Mountpoint }) => Mountpoint)
 }
 
-/** As the agent does it. */
+/** Writes a file as the agent does. */
 async function writeFile(docker: Docker, agentId: string, path: string, text: string): Promise<void> {
   for (const folder of await findFolders(docker, agentId)) {
     await Bun.write(join(folder, path), text)

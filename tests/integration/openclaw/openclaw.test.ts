@@ -41,7 +41,7 @@ describe.skipIf(!found)('OpenClaw itself', () => {
     const { user } = await read(z.object({ user: z.object({ id: z.string() }) }), ada.get('/api/auth/session'))
     return `user:${user.id}`
   }
-  /** Asks something of the agent and waits for what becomes of it, which may take longer than the answer. */
+  /** Runs an operation and waits for its result, which may arrive after the response. */
   const operate = async (ask: () => Promise<Response>): Promise<Deployment> => {
     const before = await newest()
     const response = await ask()
@@ -164,7 +164,8 @@ describe.skipIf(!found)('OpenClaw itself', () => {
       expect(output).toContain('"valid":true')
       expect(output).toContain('"agentToAgent"')
       expect(output).toContain('"telegram": {')
-      // The other two are plugins that the image does not have: it must run all the same, and say why they are missing.
+      // The other two channels are plugins that the image lacks: the agent must still run and log that they are left
+      // out.
       expect(output).not.toContain('"discord": {')
       const log = await docker.getContainer(await findContainer()).logs({ stderr: true })
       expect(log.toString()).toContain('channel discord is left out')
@@ -199,7 +200,7 @@ describe.skipIf(!found)('OpenClaw itself', () => {
     async () => {
       provider.answerWith({ text: 'Still Ada.' })
       const old = await endpoint()
-      // The reset of memory has paired the platform.
+      // Resetting the memory has paired the platform.
       const paired = async (at: typeof old) =>
         z
           .object({ payload: z.object({ paired: z.array(z.unknown()) }) })

@@ -51,7 +51,7 @@ function loginOf(index: number): string {
   ].join('\r\n')
 }
 
-/** One answer at a time comes over a connection, which is idle again with its last byte. */
+/** Opens a connection, which carries one request at a time and is idle after the last byte of the response. */
 function connect(): Promise<void> {
   return new Promise((resolve) => {
     const socket = createConnection({ host: '127.0.0.1', port: Number(port) }, () => {

@@ -45,7 +45,7 @@ test(`${RATE} logins a second for ${SECONDS} s delay neither /health nor /api/he
   expect(growthMb).toBeLessThanOrEqual(MAX_GROWTH_MB)
 }, 300_000)
 
-/** In a process of its own: what it does must not delay the probes. */
+/** Starts the flood in a separate process, so that it does not delay the probes. */
 function startFlood(port: string, accounts: string[]): Promise<string> {
   const attacker = Bun.fileURLToPath(import.meta.resolve('./attacker.ts'))
   const command = [process.execPath, attacker, port, String(RATE), String(SECONDS)]
@@ -79,7 +79,7 @@ function percentile(values: number[], share: number): number {
   return Math.round((sorted[Math.ceil(sorted.length * share) - 1] ?? 0) * 10) / 10
 }
 
-/** Resident memory of a process, in MB. */
+/** Returns the resident memory of a process in MB. */
 async function readMemory(pid: number): Promise<number> {
   const status = await Bun.file(`/proc/${pid}/status`).text()
   return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024)

@@ -2,7 +2,7 @@ const WORDS = `<p>${'Some words of an article, long enough to be found. '.repeat
 
 export const PLAIN_PAGE = `<title>Plain</title><article>${WORDS}</article>`
 
-/** Small when compressed; reading them takes the libraries hours, most of it inside one call of a regular expression. */
+/** Pages that compress well and keep a library busy for hours, mostly in a single call of a regular expression. */
 export const HOSTILE_PAGES = {
   'an attribute srcset holds one long word (Readability)': `<article>${WORDS}<img srcset="${'a'.repeat(450_000)} b"></article>`,
   'a block of code holds many empty lines (Turndown)': `<article>${WORDS}<pre><code>x${'\n'.repeat(900_000)}y</code></pre>${WORDS}</article>`,

@@ -16,7 +16,7 @@ import { readLines } from '../../harness/wires/lines.ts'
 import { cpuSecondsOf, isRunning, listChildren } from './child-processes.ts'
 import { HOSTILE_PAGES, PLAIN_PAGE } from './hostile-pages.ts'
 
-/** `/proc` shows what a process does. */
+/** These tests read `/proc`. */
 const onLinux = process.platform === 'linux' ? test : test.skip
 const SLOW_MS = 120_000
 const MEGABYTE = 1024 * 1024
@@ -197,7 +197,7 @@ setInterval(() => {}, 1000)
       pid = Number(line)
       break
     }
-    // It has begun when it has used more of the processor than its start takes.
+    // The parser is busy when it has used more CPU time than its start takes.
     await until('the parser to be busy', () => cpuSecondsOf(pid) > 2)
     parent.kill('SIGKILL')
     await until('the end of the parser', () => !isRunning(pid), atMostMs(5000))
@@ -205,7 +205,7 @@ setInterval(() => {}, 1000)
   SLOW_MS,
 )
 
-/** A one-page PDF whose content inflates to the given megabytes. */
+/** Returns a one-page PDF whose content inflates to the given number of megabytes. */
 async function toBomb(megabytes: number): Promise<Buffer> {
   const blanks = Buffer.alloc(MEGABYTE, ' ')
   const parts = Readable.from(Array.from({ length: megabytes }, () => blanks))

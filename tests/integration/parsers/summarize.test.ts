@@ -8,9 +8,9 @@ import { HOSTILE_PAGES, PLAIN_PAGE } from './hostile-pages.ts'
 
 const onLinux = process.platform === 'linux' ? test : test.skip
 const ENVIRONMENT = { SUMMARIZER_ALLOW_PRIVATE: 'true', RATE_LIMIT_SUMMARIZER: '1000000' }
-/** Long after a killed process has ended, and long before a pattern has. */
+/** Far above the end of a killed process, and far below that of the regular expression. */
 const MAX_REST_MS = 15_000
-/** Limit of each request to a page. */
+/** Time limit of a request. */
 const MAX_ANSWER_MS = atMostMs(12_000)
 
 onLinux(
@@ -56,7 +56,7 @@ async function summarize({ urls }: Program, url: string): Promise<number> {
   return response.status
 }
 
-/** Of the service and everything it has started and that still runs. */
+/** Returns the CPU time of the service and its running descendants. */
 function cpuSecondsOfAll({ pid }: Program): number {
   return [pid, ...listChildren(pid)].reduce((sum, one) => sum + cpuSecondsOf(one), 0)
 }

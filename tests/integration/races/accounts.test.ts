@@ -19,7 +19,7 @@ const ROUNDS = Array.from({ length: roundsOf('RACE_ROUNDS', 1) }, (_, index) => 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 const STEP_MS = 30_000
 
-/** A platform where Ada is signed in with a password, and what she does there. */
+/** Creates a platform where Ada is signed in with a password, and returns her requests. */
 async function withAda(environment: Record<string, string> = {}) {
   const it = testPlatform({ environment })
   await it.web.request('/api/register', json('POST', ADA))
@@ -30,7 +30,7 @@ async function withAda(environment: Record<string, string> = {}) {
   return { ...it, id, cookie, login, post }
 }
 
-/** The same with two-factor sign-in on; a code of now was not used yet. */
+/** Adds two-factor authentication; the current code is unused. */
 async function withTwoFactor() {
   const ada = await withAda()
   const { secret } = await read(TwoFactorSetup, ada.post('/api/settings/two-factor/setup', { password: ADA.password }))
@@ -40,7 +40,7 @@ async function withTwoFactor() {
   return { ...ada, code, recoveryCodes }
 }
 
-/** Two hundred requests at once: how often each status came. */
+/** Sends two hundred requests at once. @returns the number of responses by status. */
 async function race(run: (index: number) => Promise<Response>): Promise<Record<number, number>> {
   const answers = await Promise.all(Array.from({ length: RUNNERS }, (_, index) => run(index)))
   const counts: Record<number, number> = {}
@@ -122,7 +122,7 @@ test.each(ROUNDS)(
     const ada = await withTwoFactor()
     const cookie = `service-two-factor=${await startPending(ada.platform, ada.id, null)}`
     const bring = (code: string) => ada.web.request('/api/auth/two-factor', json('POST', { code }, { cookie }))
-    // Ten different codes, each of them right: what is used once is the sign-in.
+    // Ten different valid codes: only one sign-in may succeed.
     const counts = await race((index) => bring(ada.recoveryCodes[index % 10] ?? ''))
     expect(counts).toMatchObject({ 200: 1 })
     expect((counts[200] ?? 0) + (counts[401] ?? 0) + (counts[429] ?? 0)).toBe(RUNNERS)

@@ -9,7 +9,7 @@ import { testPlatform } from '../../harness/platform.ts'
 import { json } from '../../harness/requests.ts'
 import { countRows } from '../../harness/rows/dump.ts'
 
-/** Number of requests, one event loop turn apart, around the deletion. */
+/** Number of requests around the deletion, one event loop iteration apart. */
 const MOMENTS = 24
 
 test.each([

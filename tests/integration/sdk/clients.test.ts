@@ -14,7 +14,7 @@ const MODEL = 'openai/gpt-4o-mini'
 const HI = [{ role: 'user' as const, content: 'What time is it?' }]
 const CLOCK = { name: 'read_clock', arguments: { zone: 'UTC' } }
 
-/** The service on real ports over a provider double, and a key as a person makes it. */
+/** Starts the service on real ports with a provider double and an API key. */
 async function openTestInstallation() {
   const provider = await startProvider()
   const server = await startServer({ OPENROUTER_API_KEY: 'sk-or-test', OPENROUTER_BASE_URL: provider.baseUrl })

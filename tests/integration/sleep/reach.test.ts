@@ -15,7 +15,7 @@ function tokenOf(agentProxy: AgentProxy): string {
   return openTokens(agentProxy.platform.sealer, rowOf(agentProxy)).gatewayToken
 }
 
-/** Does anybody need the agent now, whenever that began? */
+/** Returns whether the agent is in use, regardless of the start of that use. */
 function isHeld({ platform }: AgentProxy): boolean {
   return platform.activity.isUsedSince('ada', new Date(8.64e15))
 }
@@ -27,7 +27,7 @@ test('a sleeping agent: 401 for a stranger without waking it, and the reason for
     const response = await agentProxy.ask('ada', '/healthz', { headers })
     expect([response.status, await response.json()]).toEqual([401, { error: 'Unauthorized' }])
   }
-  // There is no runtime here that could wake it.
+  // No runtime here can wake the agent.
   const response = await agentProxy.ask('ada', '/healthz', {
     headers: { authorization: `Bearer ${tokenOf(agentProxy)}` },
   })

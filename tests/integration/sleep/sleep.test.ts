@@ -118,7 +118,7 @@ describe('a sleeping agent', () => {
     expect(await world.chat()).toMatchObject({ reply: world.reply })
     expect(world.status()).toBe('running')
     expect(world.calls).toEqual(['deploy', 'stop', 'deploy'])
-    // The time since then counts anew.
+    // The idle time starts again.
     world.clock.advance(HALF_AN_HOUR - 1)
     await world.letSleep()
     expect(world.status()).toBe('running')

@@ -16,7 +16,7 @@ import { REPLY, startRuntimeDouble } from '../../matrix/runtime-double.ts'
 
 const NEVER = new AbortController().signal
 
-/** A platform with one agent that runs, and a runtime that counts what is asked of it and fails when a test says so. */
+/** Creates a platform with one running agent, and a runtime that counts its calls and fails on request. */
 export async function sleepyPlatform(environment: Record<string, string> = {}) {
   const [port = 0] = await findFreePorts(1)
   const double = startRuntimeDouble()
@@ -99,7 +99,7 @@ export async function sleepyPlatform(environment: Record<string, string> = {}) {
     setAvailable: (isThere: boolean) => {
       isAvailable = isThere
     },
-    /** From now on an agent that is stopped ends when the test lets it. */
+    /** Delays the end of stopping agents until the test releases it. */
     holdStop() {
       const { promise, resolve } = Promise.withResolvers<void>()
       stopping = promise
@@ -124,7 +124,7 @@ export async function sleepyPlatform(environment: Record<string, string> = {}) {
   }
 }
 
-/** Resolves when the runtime was asked for `call` once more. */
+/** Resolves when the runtime receives another `call`. */
 export async function signalsOf({ calls }: { calls: string[] }, call: string): Promise<void> {
   await until(call, () => calls.at(-1) === call)
 }

@@ -15,7 +15,7 @@ import { read } from '../../harness/requests.ts'
 import { findAgentPids, startServer } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
 
-/** A guard against hanging, nothing else: on some engines a container takes long. */
+/** Ends a hanging test. Starting a container takes long on some engines. */
 const LIMIT_MS = 600_000
 const SLEEPY = { AGENT_SLEEP_MINUTES: '0.05' }
 const Updated = z.object({ success: z.literal(true), status: z.literal('running'), backupPath: z.string() })
@@ -32,7 +32,7 @@ function withModels({ baseUrl }: Provider) {
   return { OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: baseUrl }
 }
 
-/** An agent that was asked one question, as its owner sees it. */
+/** Creates an agent, sends it one message, and returns its owner's view. */
 async function openAgent(person: Person) {
   const id = await createAgent(person, { model: 'openai/gpt-4o-mini' })
   const status = async () => (await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent.status
@@ -125,7 +125,7 @@ describe.skipIf(!canStartSwarm())('agents in a swarm', () => {
         AGENT_RUNTIME: 'swarm',
         DOCKER_HOST: dockerHost,
         AGENT_IMAGE: good,
-        // The swarm's machines are elsewhere on the network.
+        // The nodes of the swarm connect from other addresses.
         HOST: '0.0.0.0',
       })
       const person = await signUp(server.urls.web)

@@ -29,8 +29,8 @@ const SPENDING: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 /**
- * Not configured here either: none of these buys anything for the operator's money. A route that does is given its
- * seller in this test; what cards and wallets pay is the user's own, and booked by the ledger.
+ * Routes that are not configured here. None of them spends the operator's money; a route that does must be configured
+ * in this test. Payments by card and wallet are the user's own and recorded in the ledger.
  */
 const UNCONFIGURED = [
   'POST /api/admin/backups web',
@@ -49,7 +49,7 @@ const UNCONFIGURED = [
   'POST /v1/search backend',
 ]
 
-/** A caller with every permission behind a guard. */
+/** The caller with every permission behind each guard. */
 const CALLERS: Readonly<Record<string, string>> = {
   public: 'owner',
   session: 'owner',
@@ -121,7 +121,7 @@ function isNewAgent({ agentsBasePort }: World, port: number): boolean {
   return port >= agentsBasePort && port < agentsBasePort + 100
 }
 
-/** Whatever leaves by `fetch` and is no mere look, as it leaves. */
+/** Records every outgoing `fetch` that is not a mere read. */
 function watchOrders() {
   const orders: string[] = []
   let isFree = (_url: URL) => false
@@ -141,7 +141,7 @@ function watchOrders() {
   }
 }
 
-/** Every route of the app itself, so that none can be forgotten. */
+/** Returns every route of the app, so that none can be left out. */
 function listRoutes({ platform }: World): Route[] {
   return describeRoutes(createApp(platform, new Map()).routes).map((line) => {
     const [method = '', path = '', port = '', guard = ''] = line.split(' ')
@@ -150,7 +150,7 @@ function listRoutes({ platform }: World): Route[] {
   })
 }
 
-/** Asks a route once. @returns what it ordered in all, and how many of those orders were booked. */
+/** Calls a route once. @returns the number of orders, and how many of them were recorded. */
 async function buy(world: World, shop: ReturnType<typeof watchOrders>, route: Route, body: unknown) {
   const expectation: Expectation = ROUTES[route.key] ?? { status: 0 }
   const caller = listCallers(world).find(({ name }) => name === CALLERS[route.guard])
@@ -169,7 +169,7 @@ async function buy(world: World, shop: ReturnType<typeof watchOrders>, route: Ro
   return { status: response.status, orders: shop.orders.slice(ordered), booked }
 }
 
-/** Reads an answer to its end; of a stream that need not have one, the beginning. */
+/** Reads a response; only the start of a stream that may not end. */
 async function read(response: Response, isWhole: boolean): Promise<void> {
   if (isWhole || !response.headers.get('content-type')?.startsWith('text/event-stream')) {
     await response.arrayBuffer()

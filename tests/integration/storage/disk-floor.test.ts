@@ -12,7 +12,7 @@ const LOW = { MIN_FREE_DISK_MB: '1000000000' }
 const FULL = { error: 'The server has no room left. Please try again later.', code: 'DISK_FULL' }
 const never = new AbortController().signal
 
-/** Writes that a full disk allows; all others, and new ones, are refused. */
+/** Writes allowed on a full disk; all others, including new routes, are rejected. */
 const GOES_ON =
   /stop|cancel|reset-memory|\/rotate|\/api\/(auth|admin|security|watchdog|settings|ai|demo|billing|wallet-auth|heartbeat|validate-key|keys|payments|pause)\b|notices\/(settings|channels\/)|agents\/:id\/(breaker|limits|pause|resume)\b|webhooks\/stripe|validate|\/v1\/(chat|embeddings|messages|responses)/
 

@@ -161,7 +161,7 @@ test('POST /api/summarize: 200 after redirects, with links relative to the final
   expect((await extract(`${site.url}/badly-based`)).links[0]?.href).toBe(`${site.url}/x`)
 })
 
-/** `日本` and `Ж` and `é` in the encodings of their time. */
+/** `日本`, `Ж` and `é` in legacy encodings. */
 const JAPANESE_SJIS = [0x93, 0xfa, 0x96, 0x7b]
 const JAPANESE_EUC = [0xc6, 0xfc, 0xcb, 0xdc]
 const CHINESE_BIG5 = [0xa4, 0xe9, 0xa5, 0xbb]

@@ -5,10 +5,10 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 export type Hostile = { name: string; send: (response: ServerResponse) => void }
 
 const MEGABYTE = 1024 * 1024
-/** Just under what is read at most. */
+/** Slightly less than the maximum that is read. */
 const MAX = 2 * MEGABYTE - 1000
 
-/** `piece` again and again, up to `size` bytes. */
+/** Repeats `piece` up to `size` bytes. */
 const fill = (piece: string, size: number = MAX) => piece.repeat(Math.floor(size / Buffer.byteLength(piece)))
 
 const page =
@@ -170,7 +170,9 @@ const wires: Hostile[] = [
   { name: 'status 999', send: (response) => response.writeHead(999, { 'content-type': 'text/html' }).end('<p>') },
 ]
 
-/** Exactly `count` of them: every kind there is, then some of them in smaller, then random mixtures of the same pieces, the same in every run. */
+/**
+ * Returns exactly `count` bodies: each kind, then some in smaller sizes, then random mixtures, the same in every run.
+ */
 export function hostileBodies(count: number): Hostile[] {
   const named = [
     ...NESTED.map((tag) => nested(tag, 200_000)),
@@ -182,7 +184,7 @@ export function hostileBodies(count: number): Hostile[] {
     ...ATTRIBUTES.map((body) => ({ name: body.slice(0, 30), send: page(body) })),
     ...bombs(),
     ...wires,
-    // The same in smaller.
+    // Smaller sizes.
     ...NESTED.flatMap((tag) => [1000, 20_000].map((size) => nested(tag, size))),
     ...FLOODS.map((piece) => ({
       name: `some ${JSON.stringify(piece)}`,
@@ -218,7 +220,7 @@ function mixture(random: (below: number) => number): Buffer {
   return body
 }
 
-/** A small generator (mulberry32): the same bodies every time. */
+/** Returns a pseudorandom generator (mulberry32), so that every run has the same bodies. */
 function createRandom(seed: number): (below: number) => number {
   let state = seed
   return (below) => {

@@ -1,6 +1,6 @@
 /**
- * A program that serves the hostile bodies at `/0`, `/1` and so on, a plain page at `/plain`, and their names at
- * `/names`: `bun hostile-site.ts <count>`. It prints its port.
+ * Serves the hostile bodies at `/0`, `/1` and so on, a plain page at `/plain`, and their names at `/names`: `bun
+ * hostile-site.ts <count>`. Prints its port.
  */
 import http from 'node:http'
 import { hostileBodies } from './hostile-bodies.ts'

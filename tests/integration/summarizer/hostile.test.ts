@@ -8,12 +8,12 @@ import { atMostMs } from '../../harness/speed/promised-times.ts'
 import { until } from '../../harness/until.ts'
 import { readLines } from '../../harness/wires/lines.ts'
 
-/** In the gate every kind there is, as large as it hurts most; more of them are smaller, and then mixtures. */
+/** Number of bodies. CI sends each kind at its worst size; larger counts add smaller sizes and mixtures. */
 const COUNT = roundsOf('HOSTILE_BODIES', 145)
 const AT_ONCE = 8
-/** 10 s for everything, and what a busy machine adds. */
+/** 10 s for a request, and a margin for a busy machine. */
 const MAX_ANSWER_MS = atMostMs(11_500)
-/** 30 MB for each of 16 requests at once (reliability, A7). */
+/** Allows 30 MB for each of 16 concurrent requests. */
 const MAX_GROWTH_MB = 480
 const MAX_P99_MS = atMostMs(100)
 
@@ -65,7 +65,7 @@ test(`${COUNT} hostile bodies are answered in time, without blocking the event l
   expect(slowest.ms).toBeLessThan(MAX_ANSWER_MS)
   expect(figures.growthMb).toBeLessThan(MAX_GROWTH_MB)
   expect(figures.health.p99).toBeLessThan(MAX_P99_MS)
-  // Most of them are pages, however odd.
+  // Most bodies are valid pages.
   expect(statuses.get(200)).toBeGreaterThan(COUNT * 0.8)
   expect((await ask(program, `${site}/plain`)).status).toBe(200)
 }, 300_000)
@@ -92,7 +92,7 @@ test('sixteen servers that send slowly are disconnected after 10 s', async () =>
   await until('the connections to be closed', () => open === 0)
 }, 300_000)
 
-/** In a process of its own: what it does must not delay the probes. */
+/** Starts the site in a separate process, so that it does not delay the probes. */
 async function startHostileSite(): Promise<string> {
   const program = Bun.fileURLToPath(import.meta.resolve('./hostile-site.ts'))
   const child = Bun.spawn([process.execPath, program, String(COUNT)], { stdout: 'pipe', stderr: 'inherit' })
@@ -125,7 +125,7 @@ async function ask(
   return { status: response.status, body: Object(await response.json()) }
 }
 
-/** Asks for the backend's liveness again and again: its delay is that of the event loop. */
+/** Polls the backend's liveness; its delay is that of the event loop. */
 function probe({ urls }: Program): { stop(): Promise<number[]> } {
   const times: number[] = []
   let isOver = false
@@ -151,7 +151,7 @@ function at(sorted: readonly number[], share: number): number {
   return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN)
 }
 
-/** In megabytes: `VmRSS` now, `VmHWM` at most so far. */
+/** Returns memory in MB: `VmRSS` is current, `VmHWM` the peak. */
 function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Math.round(Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024)

@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test'
 import { openSite, openSummarizer } from './site.ts'
 
-/** Expected content of a page. Links are as written, those of its own host as paths. */
+/** Expected content of a page. Links are as written; those to its own host are paths. */
 type Expected = {
   title: string
   description: string
-  /** The first ones, and how many there are. */
+  /** The first headings, and their number. */
   headings: string[]
   headingCount: number
-  /** Some of them, as `address` and text. */
+  /** Some links, as address and text. */
   links?: [href: string, text: string][]
   images?: [src: string, alt: string][]
   paragraph?: string
@@ -44,7 +44,7 @@ const PAGES: Readonly<Record<string, Expected>> = {
       'Conversations with a Cryptid - Chapter 1 - AMournfulHowlInTheNight - 僕のヒーローアカデミア | Boku no Hero Academia | My Hero Academia [Archive of Our Own]',
     description: 'An Archive of Our Own, a project of the Organization for Transformative Works',
     headings: ['Archive of Our Own beta', 'Site Navigation', 'Actions', 'Work Header', 'Conversations with a Cryptid'],
-    // Thirteen, one of them twice.
+    // 13 headings, one of them twice.
     headingCount: 12,
     links: [
       ['/', 'Archive of Our Own beta'],
@@ -165,7 +165,7 @@ const PAGES: Readonly<Record<string, Expected>> = {
     title: 'Evolve: Shared Mutable History — evolve extension for Mercurial',
     description: '',
     headings: ['evolve extension for Mercurial', 'Evolve: Shared Mutable History', 'Evolve: Shared Mutable History¶'],
-    // Eighteen, one of them three times.
+    // 18 headings, one of them three times.
     headingCount: 16,
     links: [
       ['/pages/index.html', 'evolve extension for Mercurial'],
@@ -178,7 +178,7 @@ const PAGES: Readonly<Record<string, Expected>> = {
     description:
       'Two women programmers played a pivotal role in the birth of chaos theory. Their previously untold story illustrates the changing status of computation in',
     headings: ['The Hidden Heroines of Chaos', 'Joshua Sokol', 'The Birth of Chaos', 'Share this article'],
-    // Fifteen, four of them again.
+    // 15 headings, four of them repeated.
     headingCount: 11,
     links: [
       ['/physics/', 'Physics'],
@@ -225,7 +225,7 @@ const PAGES: Readonly<Record<string, Expected>> = {
   telegraph: {
     title:
       "Zimbabwe coup: Robert Mugabe and wife Grace 'insisting he finishes his term', as priest steps in to mediate",
-    // The page itself has escaped it twice.
+    // The page escapes it twice.
     description:
       "Zimbabwe President Robert Mugabe, his wife Grace and two key figures from her G40 political faction are under house arrest at Mugabe's &quot;Blue House&quot; compound in Harare and are insisting the 93 year-old finishes his presidential term, a source said.",
     headings: [
@@ -234,7 +234,7 @@ const PAGES: Readonly<Record<string, Expected>> = {
       'Follow Telegraph News',
       'Galleries',
     ],
-    // Thirty, and these are the most there may be.
+    // 30 headings, cut at the maximum of 20.
     headingCount: 20,
     links: [
       ['http://www.telegraph.co.uk/', ''],
@@ -258,7 +258,7 @@ const PAGES: Readonly<Record<string, Expected>> = {
   },
   'webmd-2': {
     title: 'Superbugs: What They Are and How You Get Them',
-    // An unescaped quotation mark ends it in the page itself.
+    // The page contains an unescaped quotation mark, which ends the attribute.
     description: 'Drug-resistant bacteria, dubbed',
     headings: [
       'Information and Resources',

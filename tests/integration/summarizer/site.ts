@@ -9,7 +9,7 @@ const FOLDER = join(import.meta.dir, '../../fixtures/pages')
 
 type Answer = Response | ((request: Request) => Response | Promise<Response>)
 
-/** A web site on loopback: `answers` by path, and the stored pages under `/pages/<name>`. Ends with the test. */
+/** Starts a web site on loopback: `answers` by path, and the stored pages at `/pages/<name>`. Ends with the test. */
 export function openSite(answers: Readonly<Record<string, Answer>> = {}) {
   const requests: { path: string; headers: Headers }[] = []
   const server = Bun.serve({
@@ -29,19 +29,19 @@ export function openSite(answers: Readonly<Record<string, Answer>> = {}) {
   return { url: server.url.origin, requests }
 }
 
-/** The type of Bun's `clone` is that of another library's response. */
+/** Bun types the result of `clone` as another `Response` type. */
 function again(response: Response): Response {
   return response.clone() as Response
 }
 
-/** Kept packed, and sent as they are kept. */
+/** Returns a stored page, which is compressed on disk and sent as it is. */
 function storedPage(name: string): Response {
   return new Response(readFileSync(join(FOLDER, `${name}.html.gz`)), {
     headers: { 'content-type': 'text/html; charset=utf-8', 'content-encoding': 'gzip' },
   })
 }
 
-/** The summarizer of a platform that may fetch from loopback. */
+/** Creates a platform whose summarizer may fetch from loopback. */
 export function openSummarizer(environment: Record<string, string> = {}) {
   const { summarizer, api, clock, logLines } = testPlatform({
     environment: { SUMMARIZER_ALLOW_PRIVATE: 'true', ...environment },

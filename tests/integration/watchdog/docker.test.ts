@@ -60,7 +60,7 @@ test.skipIf(!engine)(
   300_000,
 )
 
-/** Serves for two seconds, and ends. */
+/** Serves for two seconds, then exits. */
 const SHORT_LIFE = 'httpd -f -p "$PORT" -h /www & sleep 2; exit 5'
 
 test.skipIf(!engine)(
@@ -120,7 +120,7 @@ test.skipIf(!engine)(
   900_000,
 )
 
-/** The agent of the engine tests, which answers as one that is alive and runs `be` before. */
+/** Builds an image of the test agent with a health endpoint, which runs `be` before it listens. */
 async function makeLiveImage(docker: Docker, image: string, be = '', tag = 'good'): Promise<string> {
   const container = await docker.createContainer({ Image: image, Env: [`BE=${be}`] })
   try {

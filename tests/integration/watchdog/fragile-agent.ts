@@ -1,4 +1,4 @@
-/** An agent that fails as its settings say, as a bad configuration makes a real one fail. */
+/** An agent that fails as its settings define, like an agent with an invalid configuration. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 

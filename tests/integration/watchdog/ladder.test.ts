@@ -37,7 +37,7 @@ async function readTemplate(person: Person, path: string): Promise<string> {
   return JSON.parse(await (await person.get(`${path}/config`)).text()).config.template
 }
 
-/** Waits until the agent runs with the configuration that works. */
+/** Waits until the agent runs with the working configuration. */
 async function untilRepaired({ watchdog, template }: Awaited<ReturnType<typeof openHealthyAgent>>) {
   return until(
     'the last healthy configuration',

@@ -1,4 +1,4 @@
-/** The least that is an agent: it says that it is alive, and starts fast. */
+/** A minimal agent that starts fast and reports that it is live. */
 Bun.serve({
   port: Number(Bun.env.PORT),
   hostname: Bun.env.HOST ?? '127.0.0.1',

@@ -53,7 +53,7 @@ const rulesOf = fc.record({
   repairsItself: fc.boolean(),
 })
 
-/** The returns of an agent, which change with every event. */
+/** Rungs that an agent can return to, which change with every event. */
 const returns = fc.constantFrom<ReturnRung[]>([], ['configuration'], ['image'], ['configuration', 'image'])
 
 const RUNS = roundsOf('WATCHDOG_MODEL_RUNS', 20_000)

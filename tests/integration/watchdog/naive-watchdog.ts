@@ -16,7 +16,7 @@ type Seen = {
   wantsRepair: boolean
 }
 
-/** A thing that was noted; nothing is ever forgotten, and every question is answered by reading the diary from the start. */
+/** An entry of the complete event log, from which every value is derived. */
 type Entry = { at: number; what: string; down?: boolean }
 
 const ALL = ['restart', 'configuration', 'image'] as const
@@ -33,10 +33,10 @@ export function naiveWatchdog(rules: Omit<WatchdogRules, 'rungs'>) {
     diary.push({ at, what: `became ${to}` })
   }
   const say = (...words: string[]) => reported.push(...words)
-  /** Index of the last entry of a kind, -1 without one. */
+  /** Returns the index of the last entry of a kind, or -1. */
   const lastIndex = (what: string) => diary.map((entry) => entry.what).lastIndexOf(what)
   const sinceState = () => diary.slice(lastIndex(`became ${state}`) + 1)
-  /** Counters restart after ten healthy minutes. */
+  /** Entries since the counters were reset, after ten healthy minutes. */
   const sinceCleared = () => diary.slice(lastIndex('cleared') + 1)
   const attempts = () =>
     sinceCleared().filter(({ what }) => what === 'repair').length -
@@ -47,7 +47,7 @@ export function naiveWatchdog(rules: Omit<WatchdogRules, 'rungs'>) {
       .filter((entry) => entry.what === 'crash' && at - entry.at <= rules.crashLoopWindowMs).length
   const isUsed = (rung: Rung) => sinceCleared().some(({ what }) => what === `used ${rung}`)
   const retries = () => sinceCleared().filter(({ what }) => what === 'retry').length
-  /** The rung that is taken, or that was interrupted and not taken up since. */
+  /** Returns the current rung, or one that was interrupted and not resumed. */
   const openRung = (): Rung | null => {
     const last = diary.findLast(({ what }) => /^(took|closed)/.test(what))?.what.split(' ')[1]
     return ALL.find((rung) => rung === last) ?? null
@@ -61,7 +61,7 @@ export function naiveWatchdog(rules: Omit<WatchdogRules, 'rungs'>) {
     return available.find((rung) => !isUsed(rung)) ?? null
   }
 
-  /** Bad probes since the last good one, in this state; being misconfigured or slow for too long is as bad as two. */
+  /** Returns whether the agent is confirmed as down: two failed probes in this state, or one confirmed failure. */
   const isSure = () => {
     if (state !== 'degraded') return false
     const entries = sinceState()

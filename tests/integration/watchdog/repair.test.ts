@@ -12,7 +12,7 @@ import { until } from '../../harness/until.ts'
 const LIGHT_AGENT = [process.execPath, join(import.meta.dir, 'light-agent.ts')] as const
 const SECRET = `whsec_${Buffer.from('a secret that only this test knows').toString('base64')}`
 
-/** Short times, and both channels at the doubles. */
+/** Returns settings with short intervals and both channels at the doubles. */
 function environment(telegram: Receiver, webhook: Receiver): Record<string, string> {
   return {
     WATCHDOG_CHECK_INTERVAL: '0.3',
@@ -53,7 +53,7 @@ async function watchdogOf(person: Person, agentId: string): Promise<AgentWatchdo
   return read(AgentWatchdog, person.get(`/api/agents/${agentId}/watchdog`))
 }
 
-/** Waits until the watchdog is in `state`, and returns all it says then. */
+/** Waits until the watchdog is in `state`. @returns its report. */
 function untilState(person: Person, agentId: string, state: string): Promise<AgentWatchdog> {
   return until(`the watchdog in ${state}`, async () => {
     const watchdog = await watchdogOf(person, agentId)
@@ -61,7 +61,7 @@ function untilState(person: Person, agentId: string, state: string): Promise<Age
   })
 }
 
-/** Waits until its history has an event of this kind. */
+/** Waits until the history has an event of this kind. */
 function untilNotified(person: Person, agentId: string, kind: string): Promise<unknown> {
   const hasEvent = async () => (await watchdogOf(person, agentId)).events.some((event) => event.kind === kind)
   return until(`the event ${kind}`, hasEvent)
@@ -84,7 +84,7 @@ test('a hanging agent becomes degraded, is repaired and runs again, with one not
   process.kill(pid, 'SIGSTOP')
 
   await untilState(person, agentId, 'degraded')
-  // The repair may be over between two looks.
+  // The repair may end between two polls.
   await untilNotified(person, agentId, 'repaired')
   const after = await untilState(person, agentId, 'running')
   expect(after).toMatchObject({ attempts: 1, crashes: 0, lastProbe: { healthy: true }, outOfMemory: false })
@@ -96,7 +96,7 @@ test('a hanging agent becomes degraded, is repaired and runs again, with one not
     'starting',
   ])
   expect(after.uptime.day).toBeWithin(1, 100)
-  // One receiver has not even answered yet: that held up nothing.
+  // The receiver that does not respond has delayed nothing.
   expect(telegram.deliveries[0]?.status).toBeNull()
   expect(await pidOf(server.dataDir, agentId)).not.toBe(pid)
 
@@ -143,7 +143,7 @@ test('the third crash is a crash loop with a critical notification, which ends w
   expect(await (await person.get(`/api/agents/${agentId}`)).json()).toMatchObject({ agent: { status: 'error' } })
   const isOver = (reported: string[]) => reported.includes('crash_loop')
   await until('all notifications', () => isOver(webhookMessages(webhook)) && isOver(telegramMessages(telegram)))
-  // A probe may meet the dead agent before its end is noticed.
+  // A probe may fail before the exit of the agent is noticed.
   expect(webhookMessages(webhook).filter((kind) => kind !== 'degraded')).toEqual(['crash', 'crash', 'crash_loop'])
   const [hook = ''] = webhook.taken().slice(-1)
   expect(Hook.parse(JSON.parse(hook)).data.severity).toBe('critical')

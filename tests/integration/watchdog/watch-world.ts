@@ -14,26 +14,26 @@ import { watchdogs } from '../../../src/features/agents/watchdog/tables.ts'
 import { runWatchdog } from '../../../src/features/agents/watchdog/watch.ts'
 import { testPlatform } from '../../harness/platform.ts'
 
-/** How an agent answers its probe. */
+/** Response of an agent to a probe. */
 export type Health = 'live' | 'refusing' | 'silent' | 'endless' | 'half' | 'garbage'
 
-/** An agent of the engine double: an HTTP server that answers by `health`, and its engine state. */
+/** An agent of the engine double: an HTTP server that responds by `health`, and its engine state. */
 export type FakeAgent = { id: string; health: Health; inspection: Inspection }
 
 export type WatchOptions = {
   agents: number
   settings?: Partial<WatchdogSettings>
-  /** Speed of the watchdog's clock, and when it pauses until `goOn`. */
+  /** Speed of the watchdog's clock, and the time at which it pauses until `goOn`. */
   speed?: number
   standsStillAtMs?: number
-  /** How long a probe waits: an agent that answers must not seem to be silent on a busy machine. */
+  /** Timeout of a probe: long, so that a busy machine does not make an agent look unresponsive. */
   probeMs?: number
   repairAgent?: (agent: FakeAgent, signal: AbortSignal) => Promise<boolean>
 }
 
 const UNUSED_MS = { changeMs: 1000, chatIdleMs: 1000, chatTotalMs: 1000 }
 
-/** The watchdog on a platform of its own, over an engine that is only answers, and agents that are real HTTP servers. */
+/** Starts a watchdog on its own platform, with an engine double and agents that are real HTTP servers. */
 export async function openWatch(options: WatchOptions) {
   const { agents: count, settings = {}, speed = 1, probeMs = 10_000, repairAgent } = options
   const { platform, clock } = testPlatform()
@@ -122,7 +122,7 @@ export async function openWatch(options: WatchOptions) {
     get looks() {
       return looks
     },
-    /** Milliseconds of the watchdog's clock since it began. */
+    /** Milliseconds of the watchdog's clock since the start. */
     watchMs,
     goOn: () => {
       standsStillAtMs = Number.POSITIVE_INFINITY

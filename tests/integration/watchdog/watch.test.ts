@@ -14,14 +14,14 @@ const kinds = (watch: Watch) => watch.notices.map(({ kind }) => kind)
 const untilAll = (watch: Watch, state: string) =>
   until(`all in ${state}`, () => watch.states().every((one) => one === state))
 
-/** The only agent of a watch that has one. */
+/** Returns the only agent of a watch. */
 function only({ fakes }: Watch): FakeAgent {
   const [fake] = fakes
   if (!fake) throw new Error('There is no agent')
   return fake
 }
 
-/** Waits for a number of further checks of the agent. */
+/** Waits for `count` more checks of the agent. */
 function looksMore(watch: Watch, count: number): Promise<unknown> {
   const before = watch.looks
   return until(`${count} looks`, () => watch.looks >= before + count)
@@ -57,7 +57,7 @@ test('at most two of several failed agents are repaired at once, and all in the 
 })
 
 test('an agent that takes four minutes to start is not repaired', async () => {
-  // A minute of the watchdog's clock is 300 ms; it looks every 20 ms.
+  // A minute of the watchdog's clock is 300 ms; it checks every 20 ms.
   const settings = { checkMs: 120_000, degradedCheckMs: 40 }
   const standsStillAtMs = 4 * 60_000
   await using slow = await openWatch({ agents: 1, settings, speed: 200, standsStillAtMs })
@@ -224,7 +224,7 @@ test.each([3_600_000, -3_600_000, 10 * 31_536_000_000, -10 * 31_536_000_000])(
     const before = watch.looks
     const begin = performance.now()
     await looksMore(watch, 6)
-    // Six looks at two agents are three intervals: neither a storm nor a standstill.
+    // Six checks of two agents are three intervals: the watchdog neither floods nor stops.
     expect(performance.now() - begin).toBeWithin(300, atMostMs(5000))
     expect(watch.looks - before).toBeLessThan(12)
     expect(watch.states()).toEqual(['running', 'running'])
