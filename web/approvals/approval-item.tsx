@@ -1,10 +1,8 @@
-import { useMutation } from '@tanstack/react-query'
 import type { Approval } from '../../src/features/conversations/approvals/schemas.ts'
 import { Badge } from '../ui/badge.tsx'
-import { Button } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { ErrorNotice } from '../ui/notice.tsx'
-import { decide } from './approvals-api.ts'
+import { decideApproval } from './approvals-api.ts'
+import { DecisionButtons } from './decision-buttons.tsx'
 import { toVisible } from './visible-text.ts'
 
 const states: Readonly<Record<Approval['status'], readonly ['good' | 'plain' | 'warning' | 'problem', string]>> = {
@@ -32,31 +30,13 @@ export function ApprovalItem({ approval }: { approval: Approval }) {
       <pre className="max-h-96 overflow-auto rounded-md bg-sunken p-3 font-mono text-sm whitespace-pre-wrap wrap-anywhere">
         {toVisible(approval.arguments)}
       </pre>
-      {approval.status === 'waiting' && <Decision approval={approval} />}
+      {approval.status === 'waiting' && (
+        <DecisionButtons
+          what={`${approval.tool} of ${approval.agentName}`}
+          expiresAt={approval.expiresAt}
+          decide={(verb) => decideApproval(approval.id, verb)}
+        />
+      )}
     </li>
-  )
-}
-
-function Decision({ approval: { id, agentName, tool, expiresAt } }: { approval: Approval }) {
-  const decision = useMutation({ mutationFn: (verb: 'approve' | 'deny') => decide(id, verb) })
-  const what = `${tool} of ${agentName}`
-  return (
-    <div className="flex flex-wrap items-center gap-2">
-      <Button
-        look="primary"
-        aria-label={`Approve ${what}`}
-        isPending={decision.isPending}
-        onClick={() => decision.mutate('approve')}
-      >
-        Approve
-      </Button>
-      <Button aria-label={`Deny ${what}`} isPending={decision.isPending} onClick={() => decision.mutate('deny')}>
-        Deny
-      </Button>
-      <span className="text-sm text-muted">
-        Expires <Moment at={expiresAt} as="distance" /> (denied)
-      </span>
-      <ErrorNotice error={decision.error} />
-    </div>
   )
 }

@@ -31,7 +31,7 @@ export function waitingQuery(agentId: string) {
   })
 }
 
-export async function decide(id: string, verb: 'approve' | 'deny'): Promise<void> {
+export async function decideApproval(id: string, verb: 'approve' | 'deny'): Promise<void> {
   try {
     await request(OneApproval, api.POST(`/api/approvals/{id}/${verb}`, inPath({ id })))
   } finally {

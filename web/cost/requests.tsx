@@ -5,7 +5,8 @@ import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { Modal } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { Loaded, LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Loaded, Skeleton } from '../ui/notice.tsx'
+import { OlderPages } from '../ui/older-pages.tsx'
 import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { callsQuery } from './cost-api.ts'
 import type { Chosen } from './explore.ts'
@@ -43,18 +44,7 @@ export function Requests({ chosen }: { chosen: Chosen }) {
       >
         {({ pages }) => <CallTable calls={pages.flatMap(({ calls }) => calls)} onShow={setShown} />}
       </Loaded>
-      {query.data && query.error && (
-        <div className="px-4 pb-4">
-          <LoadProblem what="earlier requests" error={query.error} onRetry={() => query.fetchNextPage()} />
-        </div>
-      )}
-      {query.hasNextPage && !query.error && (
-        <div className="border-t border-line px-4 py-2">
-          <Button isPending={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-            Older
-          </Button>
-        </div>
-      )}
+      <OlderPages query={query} what="requests" />
       {shown && <CallSheet call={shown} onClose={() => setShown(null)} />}
     </Panel>
   )

@@ -11,7 +11,8 @@ import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Moment } from '../ui/moment.tsx'
-import { Loaded, LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Loaded, Skeleton } from '../ui/notice.tsx'
+import { OlderPages } from '../ui/older-pages.tsx'
 import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { RequestSheet } from './request-sheet.tsx'
 import { type RequestFilters, requestsQuery } from './requests-api.ts'
@@ -117,18 +118,7 @@ function Requests({ filters, onShow }: RequestsProps) {
       >
         {({ pages }) => <RequestTable requests={pages.flatMap(({ requests }) => requests)} onShow={onShow} />}
       </Loaded>
-      {query.data && query.error && (
-        <div className="px-4 pb-4">
-          <LoadProblem what="earlier requests" error={query.error} onRetry={() => query.fetchNextPage()} />
-        </div>
-      )}
-      {query.hasNextPage && !query.error && (
-        <div className="border-t border-line px-4 py-2">
-          <Button isPending={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-            Older
-          </Button>
-        </div>
-      )}
+      <OlderPages query={query} what="requests" />
     </Panel>
   )
 }

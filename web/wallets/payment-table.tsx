@@ -1,11 +1,12 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import type { WalletPayment } from '../../src/features/payments/wallets/schemas.ts'
+import { DecisionButtons } from '../approvals/decision-buttons.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { ErrorNotice, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
-import { decide, paymentsQuery, resolve } from './wallets-api.ts'
+import { decidePayment, paymentsQuery, resolve } from './wallets-api.ts'
 
 const states: Readonly<Record<WalletPayment['status'], readonly ['good' | 'plain' | 'warning' | 'problem', string]>> = {
   awaiting_approval: ['warning', 'Awaiting approval'],
@@ -65,35 +66,15 @@ function PaymentItem({ payment }: { payment: WalletPayment }) {
         )}
       </p>
       {payment.reason && <p className="text-sm text-muted">{payment.reason}</p>}
-      {payment.status === 'awaiting_approval' && <Decision payment={payment} />}
+      {payment.status === 'awaiting_approval' && (
+        <DecisionButtons
+          what={`${payment.amount} ${payment.currency}`}
+          expiresAt={payment.approvalExpiresAt}
+          decide={(verb) => decidePayment(payment.id, verb)}
+        />
+      )}
       {payment.status === 'unknown' && payment.kind === 'upstream' && <Outcome payment={payment} />}
     </li>
-  )
-}
-
-function Decision({ payment: { id, amount, currency, approvalExpiresAt } }: { payment: WalletPayment }) {
-  const decision = useMutation({ mutationFn: (verb: 'approve' | 'deny') => decide(id, verb) })
-  const what = `${amount} ${currency}`
-  return (
-    <div className="flex flex-wrap items-center gap-2">
-      <Button
-        look="primary"
-        aria-label={`Approve ${what}`}
-        isPending={decision.isPending}
-        onClick={() => decision.mutate('approve')}
-      >
-        Approve
-      </Button>
-      <Button aria-label={`Deny ${what}`} isPending={decision.isPending} onClick={() => decision.mutate('deny')}>
-        Deny
-      </Button>
-      {approvalExpiresAt && (
-        <span className="text-sm text-muted">
-          Expires <Moment at={approvalExpiresAt} as="distance" /> (denied)
-        </span>
-      )}
-      <ErrorNotice error={decision.error} />
-    </div>
   )
 }
 

@@ -59,7 +59,7 @@ export async function changePolicy({ agentId }: ManagedWallet, change: PolicyFor
   await refresh(walletsQuery)
 }
 
-export async function decide(id: string, verb: 'approve' | 'deny'): Promise<void> {
+export async function decidePayment(id: string, verb: 'approve' | 'deny'): Promise<void> {
   await request(OnePayment, api.POST(`/api/wallet/payments/{id}/${verb}`, inPath({ id })))
   await Promise.all([refresh(paymentsQuery), refresh(walletsQuery)])
 }

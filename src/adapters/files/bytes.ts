@@ -2,8 +2,9 @@ import { constants, fsync, lstatSync, renameSync, rmSync, type Stats } from 'nod
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { AppError } from '../../core/errors.ts'
+import { systemCode } from '../../core/files/system-error.ts'
 import { randomText } from '../../core/ids.ts'
-import { giveToOwner, type OpenFolder, systemCode } from './open.ts'
+import { giveToOwner, type OpenFolder } from './open.ts'
 
 // Without O_NONBLOCK, opening a named pipe would block until a writer appears.
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK

@@ -1,13 +1,13 @@
 import { lstatSync, renameSync, rmdirSync } from 'node:fs'
 import { readdir, unlink } from 'node:fs/promises'
 import { AppError } from '../../core/errors.ts'
+import { systemCode } from '../../core/files/system-error.ts'
 import { findEntry, openFile, readFileBytes, streamFile, syncEntries, writeFileBytes } from './bytes.ts'
 import {
   type FolderRoot,
   makeFolderIn,
   type OpenFolder,
   requireWritable,
-  systemCode,
   toParts,
   withEntry,
   withFolder,

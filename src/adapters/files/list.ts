@@ -1,9 +1,10 @@
 import { readdir } from 'node:fs/promises'
 import { StringDecoder } from 'node:string_decoder'
 import { AppError } from '../../core/errors.ts'
+import { systemCode } from '../../core/files/system-error.ts'
 import { readFileBytes, TEMPORARY_PREFIX } from './bytes.ts'
 import { toAppError } from './files.ts'
-import { type FolderRoot, type OpenFolder, systemCode, withEntry, withFolder } from './open.ts'
+import { type FolderRoot, type OpenFolder, withEntry, withFolder } from './open.ts'
 
 /** Folders that listings and searches skip. */
 const EXCLUDED = new Set(['node_modules', '.git', '.next', 'dist', 'build', '.cache', '__pycache__'])

@@ -1,6 +1,7 @@
 import { closeSync, constants, fchownSync, fstatSync, mkdirSync, openSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../../core/errors.ts'
+import { systemCode } from '../../core/files/system-error.ts'
 import { isGitName } from '../../core/text/names.ts'
 
 const MAX_PATH_CHARS = 1024
@@ -138,9 +139,4 @@ function requireUnmoved(folder: OpenFolder): void {
   if (!BEGINS_AT_FOLDERS && realpathSync(folder.path) !== folder.path) {
     throw new AppError('invalid', 'The folder has moved')
   }
-}
-
-/** Returns the operating system's error code, such as `ENOENT`. */
-export function systemCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

@@ -3,8 +3,9 @@ import { constants, open, readdir } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { inflate } from 'node:zlib'
 import { AppError } from '../../core/errors.ts'
+import { systemCode } from '../../core/files/system-error.ts'
 import { TEMPORARY_PREFIX, writeFileBytes } from '../files/bytes.ts'
-import { type FolderRoot, makeFolderIn, type OpenFolder, systemCode, withFolder } from '../files/open.ts'
+import { type FolderRoot, makeFolderIn, type OpenFolder, withFolder } from '../files/open.ts'
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024
 const MAX_OBJECT_BYTES = 32 * 1024 * 1024

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { parseBoundedJson } from '../../core/json/bounded-json.ts'
+import { isJsonObject } from '../../core/json/json-object.ts'
 import { listOf } from '../../core/text/lines.ts'
 import {
   type Completion,
@@ -159,18 +160,12 @@ function isChoiceDelta(choice: unknown): boolean {
   return reason === undefined || reason === null || typeof reason === 'string'
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /**
  * Accepts the usual responses of providers, by hand because zod takes several microseconds; the schema checks any
  * other.
  */
 function isUsualCompletion(answer: unknown): answer is z.output<typeof CompletionResponse> {
-  if (!isFields(answer)) return false
+  if (!isJsonObject(answer)) return false
   const { id, model, choices, usage } = answer
   if (typeof id !== 'string' || typeof model !== 'string' || !Array.isArray(choices) || choices.length === 0)
     return false
@@ -179,20 +174,20 @@ function isUsualCompletion(answer: unknown): answer is z.output<typeof Completio
 
 /** As `isUsualCompletion`, for a chunk of a stream. */
 function isUsualChunk(chunk: unknown): chunk is z.output<typeof ChunkResponse> {
-  if (!isFields(chunk) || 'error' in chunk) return false
+  if (!isJsonObject(chunk) || 'error' in chunk) return false
   return Array.isArray(chunk.choices) && chunk.choices.every(isChoiceDelta) && isUsualUsage(chunk.usage)
 }
 
 function isUsualUsage(usage: unknown): usage is z.output<typeof Reported> {
   if (usage === undefined || usage === null) return true
-  if (!isFields(usage)) return false
+  if (!isJsonObject(usage)) return false
   const { prompt_tokens: input, completion_tokens: output, prompt_tokens_details: details, cost } = usage
   if (!isCount(input) || !isCount(output)) return false
   if (!isCountOrNone(usage.prompt_cache_hit_tokens) || !isCountOrNone(usage.cached_tokens)) return false
   if (cost !== undefined && cost !== null && !(typeof cost === 'number' && cost >= 0 && cost <= MAX_COST_USD))
     return false
   if (details === undefined || details === null) return true
-  return isFields(details) && isCountOrNone(details.cached_tokens) && isCountOrNone(details.cache_write_tokens)
+  return isJsonObject(details) && isCountOrNone(details.cached_tokens) && isCountOrNone(details.cache_write_tokens)
 }
 
 function isCount(value: unknown): boolean {

@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { AppError } from '../../core/errors.ts'
+import { ignoreMissing } from '../../core/files/system-error.ts'
 import type { Objects } from './objects.ts'
 import type { StoredObject } from './s3.ts'
 
@@ -75,9 +76,4 @@ async function flush(path: string): Promise<void> {
 /** Creates the error for a missing object. */
 export function objectNotFound(name: string): AppError {
   return new AppError('not_found', `${name} is not stored any more`)
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-  throw error
 }

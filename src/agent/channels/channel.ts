@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
 
@@ -114,4 +115,29 @@ export function createStateKeeper(clock: Clock): StateKeeper {
       state = { ...state, connected: false, since: null }
     },
   }
+}
+
+type Listening = {
+  listen(): Promise<void>
+  state: Pick<StateKeeper, 'setFailed' | 'setDisconnected'>
+  describe(error: unknown): string
+  /** Returns whether the service will refuse every attempt until the settings change. */
+  isRefused(error: unknown): boolean
+  toWaitMs(error: unknown): number
+}
+
+/** Calls `listen` again after each failure until `signal` aborts. @returns false when the service refused the bot. */
+export async function keepListening(signal: AbortSignal, channel: Listening): Promise<boolean> {
+  while (!signal.aborted) {
+    try {
+      await channel.listen()
+    } catch (error) {
+      if (signal.aborted) break
+      channel.state.setFailed(channel.describe(error))
+      if (channel.isRefused(error)) return false
+      await sleep(channel.toWaitMs(error), undefined, { signal }).catch(() => undefined)
+    }
+  }
+  channel.state.setDisconnected()
+  return true
 }

@@ -1,12 +1,13 @@
-import { access, mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import type { CollectedTurn, TurnFigures } from '../../core/agents/collect-turn.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
+import { systemCode } from '../../core/files/system-error.ts'
 import type { Log } from '../../core/log.ts'
 import { sha256 } from '../../core/secrets.ts'
 import type { PlatformCall } from '../platform.ts'
-import { syncFolder, systemCode, writeAtomically } from '../state/files.ts'
+import { exists, syncFolder, writeAtomically } from '../state/files.ts'
 import type { SessionStore } from '../state/sessions.ts'
 import type { TurnResult } from '../turns/turn.ts'
 
@@ -237,14 +238,4 @@ export async function handOverSessions(
   }
   await mkdir(dirname(mark), { recursive: true, mode: 0o700 })
   await writeAtomically(mark, '')
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await access(path)
-    return true
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return false
-    throw error
-  }
 }

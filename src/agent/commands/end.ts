@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { systemCode } from '../state/files.ts'
+import { systemCode } from '../../core/files/system-error.ts'
 
 /** A process may start another one while the list is read. */
 const MAX_SWEEPS = 20

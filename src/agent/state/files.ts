@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { access, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { z } from 'zod'
 import { TaskQueue } from '../../core/concurrency/keyed-queue.ts'
+import { systemCode } from '../../core/files/system-error.ts'
 
 const FIRST_READ_BYTES = 64 * 1024
 const NEWLINE = 0x0a
@@ -73,11 +74,6 @@ export async function readFirstLine(path: string): Promise<string | null> {
   } finally {
     await handle.close()
   }
-}
-
-/** Returns the system's error code, such as `ENOENT`. */
-export function systemCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
 type Handle = Awaited<ReturnType<typeof open>>
@@ -161,5 +157,16 @@ export async function openStateFile<Schema extends z.ZodType>(
         current = state
         return result
       }),
+  }
+}
+
+/** Returns whether a file or folder exists. */
+export async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path)
+    return true
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return false
+    throw error
   }
 }

@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
+import { systemCode } from '../../core/files/system-error.ts'
 import { randomText } from '../../core/ids.ts'
 import type { Fact } from '../../core/text/lines.ts'
-import { systemCode, writeAtomically } from './files.ts'
+import { writeAtomically } from './files.ts'
 
 const MAX_FACTS = 100
 const MAX_FACT_CHARS = 500

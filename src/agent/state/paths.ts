@@ -1,8 +1,8 @@
 import { lstat, mkdir, realpath } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { AppError } from '../../core/errors.ts'
+import { systemCode } from '../../core/files/system-error.ts'
 import { isGitName } from '../../core/text/names.ts'
-import { systemCode } from './files.ts'
 
 const MAX_PATH_CHARS = 512
 

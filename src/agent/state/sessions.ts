@@ -1,9 +1,9 @@
-import { access, mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { Log } from '../../core/log.ts'
 import { sha256 } from '../../core/secrets.ts'
-import { appendLine, readFirstLine, readLastLines, syncFolder, systemCode, writeAtomically } from './files.ts'
+import { appendLine, exists, readFirstLine, readLastLines, syncFolder, writeAtomically } from './files.ts'
 
 const StoredMessage = z.object({
   role: z.enum(['user', 'assistant']),
@@ -167,16 +167,6 @@ function parseLine<Schema extends z.ZodType>(schema: Schema, line: string | null
     return schema.safeParse(JSON.parse(line)).data ?? null
   } catch (error) {
     if (error instanceof SyntaxError) return null
-    throw error
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await access(path)
-    return true
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return false
     throw error
   }
 }

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { EarlyEnd } from '../../core/agents/collect-turn.ts'
 import type { ErrorKind } from '../../core/errors.ts'
+import { systemCode } from '../../core/files/system-error.ts'
 import { sha256 } from '../../core/secrets.ts'
-import { systemCode, writeAtomically } from './files.ts'
+import { writeAtomically } from './files.ts'
 
 /**
  * `generation` is the platform's id of one model call; `early_end` means a limit ended the turn; `restart` means the

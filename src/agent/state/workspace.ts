@@ -3,7 +3,8 @@ import { link, lstat, open, readdir, realpath, rm, unlink, utimes } from 'node:f
 import { basename, join, relative } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import { syncFolder, systemCode, writeAtomically } from './files.ts'
+import { systemCode } from '../../core/files/system-error.ts'
+import { syncFolder, writeAtomically } from './files.ts'
 import {
   makeFolders,
   requireReplaceable,

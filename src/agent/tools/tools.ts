@@ -2,6 +2,7 @@ import type { ToolSet } from 'ai'
 import { z } from 'zod'
 import type { ToolSettings } from '../../core/agents/agent-tools.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
+import { isJsonObject } from '../../core/json/json-object.ts'
 import type { Outbox } from '../channels/channel.ts'
 import type { NotifyOwners } from '../channels/owner-notices.ts'
 import { type CommandPlaces, createCommandTools } from '../commands/command-tools.ts'
@@ -203,11 +204,9 @@ function createRepeats(): Repeats {
 function toCanonicalJson(value: unknown): string {
   return (
     JSON.stringify(value, (_, part: unknown) =>
-      isRecord(part) ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1))) : part,
+      isJsonObject(part)
+        ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+        : part,
     ) ?? ''
   )
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { readConfig } from '../config.ts'
+import { isJsonObject } from '../json/json-object.ts'
 import { isProviderSetting } from './custom-providers.ts'
 import { Environment, SETTING_GROUPS } from './environment.ts'
 import { isSecretSetting, LISTED_SETTINGS, readSettings } from './read.ts'
@@ -34,7 +35,7 @@ export function showSettings(environment: Values): Record<string, unknown> {
   const show = (name: string) => {
     const value = settings[name]
     // Show the text: the parsed value has another form that cannot be entered.
-    if (!isRecord(value) || isSecretSetting(name)) return showValue(name, value)
+    if (!isJsonObject(value) || isSecretSetting(name)) return showValue(name, value)
     return environment[name] || described(name).default
   }
   const ofProviders = listProviderSettings(environment).map(
@@ -85,10 +86,6 @@ function describeAll() {
 function sourceOf(name: string, value: unknown, sources: SettingSources): SettingSource {
   if (sources[`${name}_FILE`]) return 'secret-file'
   return sources[name] ?? (value === null ? 'none' : 'default')
-}
-
-function isRecord(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function showValue(name: string, value: unknown): unknown {

@@ -3,9 +3,9 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import type { Runtime } from '../../adapters/runtimes/contract/runtime.ts'
+import { ignoreMissing } from '../../core/files/system-error.ts'
 import type { Db } from '../../db/open.ts'
 import { agents } from '../../features/agents/registry/tables.ts'
-import { ignoreMissing } from '../../features/agents/snapshots/snapshots.ts'
 
 /** Returns the folder of agent files that wait to be restored into an agent. */
 export function toRestoredStates(dataDir: string): string {

@@ -1,11 +1,10 @@
-import type Docker from 'dockerode'
 import { AppError } from '../../../core/errors.ts'
-import { PROFILE, readState, requestRepair, writeState } from '../engine/container.ts'
+import { readState, requestRepair, writeState } from '../engine/container.ts'
 import { LABELS, orNull } from '../engine/engine.ts'
-import { endFilesContainers, findFilesImage, PROGRAM } from '../engine/files.ts'
+import { endFilesContainers, findFilesImage } from '../engine/files.ts'
 import type { SwarmService } from './answers.ts'
 import { findOwnNode, listNodes, type SwarmRuntimeParts, toServiceName } from './cluster.ts'
-import { runOnce } from './one-task.ts'
+import { runOnce, toOneTaskService } from './one-task.ts'
 import { fetchVolume, sendVolume } from './remote-volume.ts'
 import { driverOfService, NODE_LABEL, toVolumeOptions } from './spec.ts'
 import { untilReleased } from './waiting.ts'
@@ -139,43 +138,21 @@ export async function eraseElsewhere(
   const image = await findFilesImage(deps)
   const node = (await listNodes(deps)).get(nodeId)
   if (image === null || node?.Status.State !== 'ready') return false
-  // Agents' ids contain no underscore.
-  const name = `${toServiceName(deps.instance, agentId)}_erase`
-  const order = toOrder(deps, { name, agentId, service, nodeId, image })
-  return (await runOnce(deps, { ...order, Name: name })) === null
-}
-
-type Erasure = { name: string; agentId: string; service: SwarmService; nodeId: string; image: string }
-
-function toOrder(
-  deps: SwarmRuntimeParts,
-  { name, agentId, service, nodeId, image }: Erasure,
-): Docker.CreateServiceOptions {
   const driver = driverOfService(deps, service)
   const volume = getVolume(deps, service)
-  return {
-    Name: name,
-    Labels: { [LABELS.instance]: deps.instance, [LABELS.files]: agentId },
-    TaskTemplate: {
-      ContainerSpec: {
-        Image: image,
-        Command: [PROGRAM, 'agent', '--erase', ERASED_AT],
-        Env: ['HOME=/tmp'],
-        User: driver.user,
-        Init: PROFILE.Init,
-        ReadOnly: PROFILE.ReadonlyRootfs,
-        CapabilityDrop: PROFILE.CapDrop,
-        Healthcheck: { Test: ['NONE'] },
-        Mounts: [
-          {
-            ...{ Type: 'volume', Source: volume, Target: ERASED_AT },
-            VolumeOptions: { ...toVolumeOptions(deps, { agentId, volume }), NoCopy: true },
-          },
-        ],
+  const order = toOneTaskService(deps, {
+    purpose: 'erase',
+    agentId,
+    image,
+    command: ['--erase', ERASED_AT],
+    user: driver.user,
+    mounts: [
+      {
+        ...{ Type: 'volume', Source: volume, Target: ERASED_AT },
+        VolumeOptions: { ...toVolumeOptions(deps, { agentId, volume }), NoCopy: true },
       },
-      RestartPolicy: { Condition: 'none' },
-      Placement: { Constraints: [`node.id==${nodeId}`] },
-    },
-    Mode: { Replicated: { Replicas: 1 } },
-  } as Docker.CreateServiceOptions
+    ],
+    constraints: [`node.id==${nodeId}`],
+  })
+  return (await runOnce(deps, order)) === null
 }

@@ -2,16 +2,14 @@ import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type Docker from 'dockerode'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { randomText } from '../../../core/ids.ts'
 import { sha256 } from '../../../core/secrets.ts'
-import { PROFILE } from '../engine/container.ts'
 import { LABELS } from '../engine/engine.ts'
-import { findFilesImage, PROGRAM } from '../engine/files.ts'
+import { findFilesImage } from '../engine/files.ts'
 import { hasTaskEnded, isUsable, type SwarmService, type SwarmTask, Tasks } from './answers.ts'
 import { listNodes, look, type SwarmRuntimeParts, toHost, toServiceName } from './cluster.ts'
-import { removeService } from './one-task.ts'
+import { type OneTaskService, removeService, toOneTaskService } from './one-task.ts'
 import { driverOfService, toVolumeOptions } from './spec.ts'
 import { requireWholeArchive, STATE_OWNER, STATE_PORT, STATE_TOKEN_HASH } from './state-server.ts'
 
@@ -67,68 +65,53 @@ async function withStateServer(
   volume: RemoteVolume,
   work: (ask: Ask) => Promise<void>,
 ): Promise<void> {
-  const agentId = volume.service.Spec.Labels[LABELS.agent] ?? ''
-  // Agents' ids contain no underscore.
-  const name = `${toServiceName(deps.instance, agentId)}_state`
   const token = randomText(43)
   await requireUsable(deps, volume.nodeId)
-  await removeService(deps, name)
-  const order = await toOrder(deps, volume, { name, agentId, tokenHash: sha256(token) })
-  await deps.engine.change((docker) => docker.createService(order as Docker.CreateServiceOptions))
+  const server = await toStateServer(deps, volume, sha256(token))
+  await removeService(deps, server.Name)
+  await deps.engine.change((docker) => docker.createService(server))
   try {
-    const url = await untilServed(deps, name, volume.nodeId)
+    const url = await untilServed(deps, server.Name, volume.nodeId)
     const headers = { authorization: `Bearer ${token}` }
     const ask: Ask = (path, init) => fetch(`${url}/${path}`, { ...init, headers })
     await untilReady(ask)
     await work(ask)
   } finally {
-    await removeService(deps, name)
+    await removeService(deps, server.Name)
   }
 }
 
-type Order = { name: string; agentId: string; tokenHash: string }
-
 /** The server owns every file, so it needs the capabilities that root has for files, and nothing else. */
-async function toOrder(
+async function toStateServer(
   deps: SwarmRuntimeParts,
   { service, name: volume, nodeId }: RemoteVolume,
-  { name, agentId, tokenHash }: Order,
-) {
+  tokenHash: string,
+): Promise<OneTaskService> {
+  const agentId = service.Spec.Labels[LABELS.agent] ?? ''
   const image = await findFilesImage(deps)
   if (image === null) {
     const text = `Files of agents on other machines need the image ${deps.filesImages.at(-1)}: stead agent-image makes it`
     throw new AppError('unavailable', text, { code: 'NOT_CONFIGURED' })
   }
-  return {
-    Name: name,
-    Labels: { [LABELS.instance]: deps.instance, [LABELS.files]: agentId },
-    TaskTemplate: {
-      ContainerSpec: {
-        Image: image,
-        Command: [PROGRAM, 'agent', '--state', SERVED_AT],
-        Env: ['HOME=/tmp', `${STATE_OWNER}=${driverOfService(deps, service).user}`, `${STATE_TOKEN_HASH}=${tokenHash}`],
-        User: '0:0',
-        Init: PROFILE.Init,
-        ReadOnly: PROFILE.ReadonlyRootfs,
-        CapabilityDrop: PROFILE.CapDrop,
-        CapabilityAdd: ['CAP_CHOWN', 'CAP_DAC_OVERRIDE', 'CAP_FOWNER'],
-        Privileges: { NoNewPrivileges: true },
-        Healthcheck: { Test: ['NONE'] },
-        Mounts: [
-          {
-            ...{ Type: 'volume', Source: volume, Target: SERVED_AT },
-            VolumeOptions: { ...toVolumeOptions(deps, { agentId, volume }), NoCopy: true },
-          },
-          { Type: 'tmpfs', Target: '/tmp' },
-        ],
+  return toOneTaskService(deps, {
+    purpose: 'state',
+    agentId,
+    image,
+    command: ['--state', SERVED_AT],
+    env: [`${STATE_OWNER}=${driverOfService(deps, service).user}`, `${STATE_TOKEN_HASH}=${tokenHash}`],
+    user: '0:0',
+    capabilities: ['CAP_CHOWN', 'CAP_DAC_OVERRIDE', 'CAP_FOWNER'],
+    mounts: [
+      {
+        ...{ Type: 'volume', Source: volume, Target: SERVED_AT },
+        VolumeOptions: { ...toVolumeOptions(deps, { agentId, volume }), NoCopy: true },
       },
-      RestartPolicy: { Condition: 'none' },
-      Placement: { Constraints: [`node.id==${nodeId}`] },
-      Networks: [{ Target: toServiceName(deps.instance, agentId) }],
-    },
-    Mode: { Replicated: { Replicas: 1 } },
-    EndpointSpec: { Mode: 'dnsrr', Ports: [{ Protocol: 'tcp', TargetPort: STATE_PORT, PublishMode: 'host' }] },
-  }
+      { Type: 'tmpfs', Target: '/tmp' },
+    ],
+    constraints: [`node.id==${nodeId}`],
+    network: toServiceName(deps.instance, agentId),
+    port: STATE_PORT,
+  })
 }
 
 async function requireUsable(deps: SwarmRuntimeParts, nodeId: string): Promise<void> {

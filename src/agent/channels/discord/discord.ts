@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { DiscordAPIError, HTTPError, REST } from '@discordjs/rest'
 import {
   type APIInteraction,
@@ -10,8 +9,8 @@ import {
 import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
-import { systemCode } from '../../state/files.ts'
-import { type ChannelConnection, createStateKeeper, type Press, type Receive } from '../channel.ts'
+import { systemCode } from '../../../core/files/system-error.ts'
+import { type ChannelConnection, createStateKeeper, keepListening, type Press, type Receive } from '../channel.ts'
 import { describeClose, GatewayRefusal, listenToGateway, openSessionFile } from './gateway.ts'
 import { createDiscordService, toDiscordIncoming } from './service.ts'
 
@@ -57,17 +56,8 @@ export async function createDiscordConnection(
     state: state.read,
     service: createDiscordService(settings, rest, deps.fetch),
     async run(receive, signal, press) {
-      while (!signal.aborted) {
-        try {
-          await listen(receive, signal, press)
-        } catch (error) {
-          if (signal.aborted) break
-          state.setFailed(describe(error))
-          if (isRefused(error)) return
-          await sleep(retryMs, undefined, { signal }).catch(() => undefined)
-        }
-      }
-      state.setDisconnected()
+      const listenNow = () => listen(receive, signal, press)
+      await keepListening(signal, { listen: listenNow, state, describe, isRefused, toWaitMs: () => retryMs })
     },
   }
 }

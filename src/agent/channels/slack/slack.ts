@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { LogLevel, WebAPIHTTPError, WebAPIRequestError, WebClient } from '@slack/web-api'
 import { HttpsProxyAgent } from 'https-proxy-agent'
 import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
-import { type ChannelConnection, createStateKeeper, type Press, type Receive } from '../channel.ts'
+import { type ChannelConnection, createStateKeeper, keepListening, type Press, type Receive } from '../channel.ts'
 import {
   codeOf,
   createSlackService,
@@ -105,17 +104,8 @@ export function createSlackConnection(
     state: state.read,
     service: createSlackService(settings, web, deps.fetch),
     async run(receive, signal, press) {
-      while (!signal.aborted) {
-        try {
-          await listen(receive, signal, press)
-        } catch (error) {
-          if (signal.aborted) break
-          state.setFailed(describe(error))
-          if (isRefused(error)) return
-          await sleep(settings.retryMs, undefined, { signal }).catch(() => undefined)
-        }
-      }
-      state.setDisconnected()
+      const listenNow = () => listen(receive, signal, press)
+      await keepListening(signal, { listen: listenNow, state, describe, isRefused, toWaitMs: () => settings.retryMs })
     },
   }
 }

@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { autoRetry } from '@grammyjs/auto-retry'
 import { Api, GrammyError, HttpError } from 'grammy'
 import type { CallbackQuery } from 'grammy/types'
 import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
-import { type ChannelConnection, createStateKeeper, type Press, type Receive } from '../channel.ts'
+import { type ChannelConnection, createStateKeeper, keepListening, type Press, type Receive } from '../channel.ts'
 import { createTelegramService, type TelegramServiceSettings, toTelegramIncoming } from './service.ts'
 
 /** Long-polling timeout of an update request. */
@@ -69,18 +68,14 @@ export function createTelegramConnection(
     state: state.read,
     service: createTelegramService(settings, api, deps.fetch),
     async run(receive, signal, press) {
-      while (!signal.aborted) {
-        try {
-          await poll(receive, signal, press)
-        } catch (error) {
-          if (signal.aborted) break
-          state.setFailed(describe(error))
-          if (isRefusedToken(error)) return
-          await sleep(toWaitMs(error, settings.retryMs), undefined, { signal }).catch(() => undefined)
-        }
-      }
-      await sayGoodbye()
-      state.setDisconnected()
+      const wasStopped = await keepListening(signal, {
+        listen: () => poll(receive, signal, press),
+        state,
+        describe,
+        isRefused: isRefusedToken,
+        toWaitMs: (error) => toWaitMs(error, settings.retryMs),
+      })
+      if (wasStopped) await sayGoodbye()
     },
   }
 }

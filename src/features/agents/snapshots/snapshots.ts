@@ -119,9 +119,3 @@ function toSnapshotId(name: string): string {
 function toTakenAt(name: string): string {
   return name.replace(NAME, '$1:$2:$3')
 }
-
-/** Returns undefined for a missing file. @throws every other error. */
-export function ignoreMissing(error: unknown): undefined {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-  throw error
-}

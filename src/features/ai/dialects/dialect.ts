@@ -1,8 +1,6 @@
 import type { Dialect } from '../../../adapters/models/provider.ts'
 import type { AppError } from '../../../core/errors.ts'
-
-/** A JSON object whose fields are not validated yet. */
-export type JsonObject = Readonly<Record<string, unknown>>
+import type { JsonObject } from '../../../core/json/json-object.ts'
 
 /** One server-sent event; `event` is also the `type` of `data` in every dialect. */
 export type DialectEvent = { event: string; data: JsonObject }

@@ -1,4 +1,5 @@
-type JsonObject = Readonly<Record<string, unknown>>
+import type { JsonObject } from '../../../core/json/json-object.ts'
+
 /** Replaces one text. */
 type Rewrite = (text: string) => string
 

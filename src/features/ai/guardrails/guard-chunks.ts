@@ -1,10 +1,10 @@
 import type { CompletionChunk } from '../../../adapters/models/provider.ts'
+import type { JsonObject } from '../../../core/json/json-object.ts'
 import { mapEventTexts } from './body-texts.ts'
 import { type Guard, type GuardedCall, requireClean } from './guard.ts'
 import { cleanText, createTextStream, type TextStream } from './scan.ts'
 import { type Delta, endsGroup, listDeltas, replaceDeltas } from './stream-deltas.ts'
 
-type JsonObject = Readonly<Record<string, unknown>>
 /** A text under way, and its latest delta. */
 type Lane = { stream: TextStream; delta: Delta; chunk: CompletionChunk }
 

@@ -1,11 +1,11 @@
 import type { Egress } from '../../../adapters/egress/egress.ts'
 import { AppError } from '../../../core/errors.ts'
+import type { JsonObject } from '../../../core/json/json-object.ts'
 import type { Guardrails } from '../../accounts/guardrails/schemas.ts'
 import { askGuardWebhook } from './ask-webhook.ts'
 import { mapAnswerTexts, mapRequestTexts } from './body-texts.ts'
 import { cleanText, compileTextRules, type TextRules } from './scan.ts'
 
-type JsonObject = Readonly<Record<string, unknown>>
 type MapTexts = (body: JsonObject, rewrite: (text: string) => string) => JsonObject
 type Direction = 'input' | 'output'
 

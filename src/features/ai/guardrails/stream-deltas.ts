@@ -1,4 +1,4 @@
-type JsonObject = Readonly<Record<string, unknown>>
+import type { JsonObject } from '../../../core/json/json-object.ts'
 
 /**
  * A piece of streamed text. Pieces with the same `lane` add up to one text, which belongs to the choice, block or item

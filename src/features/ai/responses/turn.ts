@@ -1,5 +1,5 @@
 import { spareTurn } from '../../../core/concurrency/timing.ts'
-import type { JsonObject } from '../dialects/dialect.ts'
+import type { JsonObject } from '../../../core/json/json-object.ts'
 import { requireOwnState } from '../dialects/responses/request.ts'
 import { type Conversation, readConversation, resolveReferences } from './conversation.ts'
 import type { ResponsesRequest } from './schemas.ts'

@@ -1,5 +1,6 @@
 import { and, count, eq, inArray } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
+import { isJsonObject } from '../../../core/json/json-object.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
@@ -153,7 +154,7 @@ function countKeys(tx: Tx, agentId: string, source: MemorySource, keys?: string[
 /** Returns JSON text by key. */
 function readValues({ key, memory }: SaveMemoryRequest): Map<string, string> {
   if (key !== undefined && memory !== undefined) return new Map([[key, toJson(memory)]])
-  if (key !== undefined || !isObject(memory)) {
+  if (key !== undefined || !isJsonObject(memory)) {
     throw new AppError('invalid', 'Memory data required (object or key+memory pair)')
   }
   const values = Object.entries(memory).map(([name, value]): [string, string] => [requireKey(name), toJson(value)])
@@ -180,10 +181,6 @@ function toJson(value: unknown): string {
 
 function tooManyKeys(source: MemorySource): AppError {
   return new AppError('invalid', `Too many memory keys (max ${MAX_KEYS[source]})`)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**

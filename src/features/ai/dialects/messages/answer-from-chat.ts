@@ -1,6 +1,7 @@
 import { AppError } from '../../../../core/errors.ts'
-import type { AnswerContext, JsonObject } from '../dialect.ts'
-import { isJsonObject } from './read-fields.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import { isJsonObject } from '../../../../core/json/json-object.ts'
+import type { AnswerContext } from '../dialect.ts'
 
 /** The signature of thinking that no vendor signed. Such blocks must not be sent to Anthropic, which verifies signatures. */
 export const UNSIGNED = 'stead-unsigned'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../dialect.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
 import { invalidField, readList, readObject, readString, requireKnownFields } from './read-fields.ts'
 
 /** A part of a chat message. */

@@ -1,6 +1,7 @@
-import type { JsonObject } from '../dialect.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import { isJsonObject } from '../../../../core/json/json-object.ts'
 import { type ChatPart, readBlock, toChatContent, toChatParts } from './content-to-chat.ts'
-import { invalidField, isJsonObject, readList, readObject, readString } from './read-fields.ts'
+import { invalidField, readList, readObject, readString } from './read-fields.ts'
 
 /** Converts the system prompt and the conversation to chat messages. @throws AppError `invalid` */
 export function toChatMessages(request: JsonObject): JsonObject[] {

@@ -1,13 +1,10 @@
 import { AppError } from '../../../../core/errors.ts'
-import type { JsonObject } from '../dialect.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import { isJsonObject } from '../../../../core/json/json-object.ts'
 
 /** Returns an error that names the field of a request, as Anthropic does. */
 export function invalidField(path: string, problem: string): AppError {
   return new AppError('invalid', `${path}: ${problem}`)
-}
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** @throws AppError `invalid` */

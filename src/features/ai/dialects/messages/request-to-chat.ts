@@ -1,4 +1,5 @@
-import type { JsonObject, Translated } from '../dialect.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import type { Translated } from '../dialect.ts'
 import { toChatMessages } from './messages-to-chat.ts'
 import { invalidField, readList, readObject, requireKnownFields } from './read-fields.ts'
 import { toChatTools } from './tools-to-chat.ts'

@@ -1,5 +1,7 @@
 import { AppError } from '../../../../core/errors.ts'
-import type { AnswerContext, DialectEvent, JsonObject, StreamTranslator } from '../dialect.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import { isJsonObject } from '../../../../core/json/json-object.ts'
+import type { AnswerContext, DialectEvent, StreamTranslator } from '../dialect.ts'
 import {
   firstOf,
   thoughtsOf,
@@ -12,7 +14,6 @@ import {
   wantsThinking,
 } from './answer-from-chat.ts'
 import { toMessagesError } from './errors.ts'
-import { isJsonObject } from './read-fields.ts'
 
 /** The block that is being sent; `key` identifies it among blocks of the same type. */
 type OpenBlock = { type: 'thinking' | 'text' | 'tool_use'; key: string; index: number }

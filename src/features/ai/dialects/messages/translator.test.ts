@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { DialectEvent, JsonObject } from '../dialect.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import type { DialectEvent } from '../dialect.ts'
 import { messagesTranslator } from './translator.ts'
 
 const context = {

@@ -1,7 +1,8 @@
-import type { DialectTranslator, JsonObject } from '../dialect.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import { isJsonObject } from '../../../../core/json/json-object.ts'
+import type { DialectTranslator } from '../dialect.ts'
 import { toMessage, UNSIGNED } from './answer-from-chat.ts'
 import { toMessagesErrorBody } from './errors.ts'
-import { isJsonObject } from './read-fields.ts'
 import { toChatRequest } from './request-to-chat.ts'
 import { createMessageStream } from './stream-from-chat.ts'
 

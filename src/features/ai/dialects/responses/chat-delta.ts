@@ -1,6 +1,6 @@
-import type { JsonObject } from '../dialect.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import { isJsonObject } from '../../../../core/json/json-object.ts'
 import { REASONING_FIELDS } from './continuity.ts'
-import { isJsonObject } from './fields.ts'
 
 /** A tool call of a chunk. `index` and `id` may be missing. */
 export type CallDelta = { index: number | null; id: string; name: string; args: string; extra: unknown }

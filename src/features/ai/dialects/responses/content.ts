@@ -1,4 +1,4 @@
-import type { JsonObject } from '../dialect.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
 import { arrayAt, isSet, objectAt, parameterError, textAt, withoutUndefined } from './fields.ts'
 
 /** Content of a chat message: text, or parts. */

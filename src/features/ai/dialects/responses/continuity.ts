@@ -1,5 +1,5 @@
-import type { JsonObject } from '../dialect.ts'
-import { isJsonObject } from './fields.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import { isJsonObject } from '../../../../core/json/json-object.ts'
 
 /**
  * The fields that a chat provider requires in the next request: the reasoning of its message and the extra content of its

@@ -1,5 +1,6 @@
 import { AppError } from '../../../../core/errors.ts'
-import type { JsonObject } from '../dialect.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import { isJsonObject } from '../../../../core/json/json-object.ts'
 
 /** OpenAI's codes for requests that it rejects. */
 type ParameterCode =
@@ -31,10 +32,6 @@ export function objectAt(value: unknown, param: string): JsonObject {
 export function arrayAt(value: unknown, param: string): readonly unknown[] {
   if (!Array.isArray(value)) throw wrongType(param, 'an array')
   return value
-}
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Returns whether the field has a value; clients send null for fields that they leave to their default. */

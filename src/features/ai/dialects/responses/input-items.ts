@@ -1,8 +1,9 @@
 import { AppError } from '../../../../core/errors.ts'
-import type { JsonObject } from '../dialect.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import { isJsonObject } from '../../../../core/json/json-object.ts'
 import { type ChatContent, toChatContent } from './content.ts'
 import { openContinuity } from './continuity.ts'
-import { arrayAt, isJsonObject, isSet, objectAt, parameterError, textAt } from './fields.ts'
+import { arrayAt, isSet, objectAt, parameterError, textAt } from './fields.ts'
 import { toChatName } from './listed-tools.ts'
 import { toCustomArguments } from './tools.ts'
 

@@ -1,5 +1,6 @@
-import type { JsonObject } from '../dialect.ts'
-import { arrayAt, isJsonObject, isSet, objectAt, textAt } from './fields.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import { isJsonObject } from '../../../../core/json/json-object.ts'
+import { arrayAt, isSet, objectAt, textAt } from './fields.ts'
 
 /** A tool of a request, and the namespace that contains it. */
 export type ListedTool = { tool: JsonObject; type: string; namespace: string | null; param: string }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../dialect.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
 import type { CalledTool } from './listed-tools.ts'
 import { fromCustomArguments } from './tools.ts'
 

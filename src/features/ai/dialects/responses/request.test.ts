@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { AppError } from '../../../../core/errors.ts'
-import type { JsonObject } from '../dialect.ts'
-import { isJsonObject } from './fields.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import { isJsonObject } from '../../../../core/json/json-object.ts'
 import { toChatName } from './listed-tools.ts'
 import { toChatRequest } from './request.ts'
 

@@ -1,7 +1,9 @@
 import { AppError } from '../../../../core/errors.ts'
-import type { JsonObject, Translated } from '../dialect.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import { isJsonObject } from '../../../../core/json/json-object.ts'
+import type { Translated } from '../dialect.ts'
 import { isSealedContinuity } from './continuity.ts'
-import { arrayAt, isJsonObject, isSet, objectAt, parameterError, textAt, withoutUndefined } from './fields.ts'
+import { arrayAt, isSet, objectAt, parameterError, textAt, withoutUndefined } from './fields.ts'
 import { toChatMessages } from './input-items.ts'
 import { toChatTools } from './tools.ts'
 

@@ -1,5 +1,6 @@
-import type { AnswerContext, JsonObject } from '../dialect.ts'
-import { isJsonObject } from './fields.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import { isJsonObject } from '../../../../core/json/json-object.ts'
+import type { AnswerContext } from '../dialect.ts'
 
 /** The parts of a response that differ between its creation and its end. */
 export type ResponseState = {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { AppError } from '../../../../core/errors.ts'
-import type { AnswerContext, DialectEvent, JsonObject } from '../dialect.ts'
-import { isJsonObject } from './fields.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import { isJsonObject } from '../../../../core/json/json-object.ts'
+import type { AnswerContext, DialectEvent } from '../dialect.ts'
 import { toChatRequest } from './request.ts'
 import { responsesTranslator } from './responses.ts'
 

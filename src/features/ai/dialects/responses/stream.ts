@@ -1,5 +1,6 @@
 import type { AppError } from '../../../../core/errors.ts'
-import type { AnswerContext, DialectEvent, JsonObject, StreamTranslator } from '../dialect.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import type { AnswerContext, DialectEvent, StreamTranslator } from '../dialect.ts'
 import { type CallDelta, readChatDelta } from './chat-delta.ts'
 import { sealContinuity } from './continuity.ts'
 import { type CalledTool, readCalledTools } from './listed-tools.ts'

@@ -1,5 +1,6 @@
-import type { JsonObject } from '../dialect.ts'
-import { arrayAt, isJsonObject, isSet, objectAt, parameterError, textAt, withoutUndefined } from './fields.ts'
+import type { JsonObject } from '../../../../core/json/json-object.ts'
+import { isJsonObject } from '../../../../core/json/json-object.ts'
+import { arrayAt, isSet, objectAt, parameterError, textAt, withoutUndefined } from './fields.ts'
 import { type ListedTool, listTools, toChatName } from './listed-tools.ts'
 
 /** The parts of a chat request that concern tools, and the types of the built-in tools that were left out. */
