@@ -6,13 +6,14 @@ export type Race = { ours: Load; bare: Load; ratio: number; cpuRatio: number }
 
 const TURNS = 4
 const TURN_MS = 600
-/** Just-in-time compilers take some ten thousand requests to settle. */
-const WARM_UP_MS = 3000
+/** Just-in-time compilers take some ten thousand requests to settle, however long these take on a busy machine. */
+const WARM_UP_REQUESTS = 20_000
+const WARM_UP_TURN_MS = 1000
 
 /** Loads two servers with their requests in turns, after warming both up. */
 export async function race(ours: Target, bare: Target, connections: number, turns = TURNS): Promise<Race> {
   const loads: Record<'ours' | 'bare', Load[]> = { ours: [], bare: [] }
-  for (const target of [ours, bare]) await sendLoad(target, connections, WARM_UP_MS)
+  for (const target of [ours, bare]) await warmUp(target, connections)
   const run = async (side: keyof typeof loads, target: Target) => {
     const load = await sendLoad(target, connections, TURN_MS)
     loads[side].push(load)
@@ -25,6 +26,14 @@ export async function race(ours: Target, bare: Target, connections: number, turn
     bare: { requestsPerSecond: contest.bare, cpuMicrosPerRequest: median(cpu.bare) },
     ratio: contest.ratio,
     cpuRatio: median(cpu.ours.map((micros, turn) => micros / (cpu.bare[turn] ?? Number.NaN))),
+  }
+}
+
+async function warmUp(target: Target, connections: number): Promise<void> {
+  let answers = 0
+  while (answers < WARM_UP_REQUESTS) {
+    const { requestsPerSecond } = await sendLoad(target, connections, WARM_UP_TURN_MS)
+    answers += (requestsPerSecond * WARM_UP_TURN_MS) / 1000
   }
 }
 
