@@ -10,6 +10,11 @@ export type NoteRequest = (c: Context<BaseEnv>, startedAtMs: number) => void
 
 type Labels = { port: string; method: string; route: string }
 
+type Noted = { labels: Labels; status: number; seconds: number }
+
+/** Counting many requests in a row takes a fraction of the time of counting each when it is answered. */
+const MAX_WAITING = 256
+
 /** From a cached response to a model's. */
 const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10]
 
@@ -18,11 +23,20 @@ const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10]
  * with a path, so the number of series is bounded.
  */
 export function createRequestFigures(registry: Registry): NoteRequest {
+  const waiting: Noted[] = []
+  const countAll = () => {
+    for (const { labels, status, seconds } of waiting) {
+      durations.observe(labels, seconds)
+      requests.inc({ ...labels, status })
+    }
+    waiting.length = 0
+  }
   const requests = new Counter({
     name: 'stead_http_requests_total',
     help: 'Answered requests by port, route pattern and status.',
     labelNames: ['port', 'method', 'route', 'status'],
     registers: [registry],
+    collect: countAll,
   })
   const durations = new Histogram({
     name: 'stead_http_request_duration_seconds',
@@ -30,11 +44,11 @@ export function createRequestFigures(registry: Registry): NoteRequest {
     labelNames: ['port', 'method', 'route'],
     buckets: BUCKETS_SECONDS,
     registers: [registry],
+    collect: countAll,
   })
   return (c, startedAtMs) => {
-    const labels = labelsOf(c)
-    durations.observe(labels, (performance.now() - startedAtMs) / 1000)
-    requests.inc({ ...labels, status: c.res.status })
+    waiting.push({ labels: labelsOf(c), status: c.res.status, seconds: (performance.now() - startedAtMs) / 1000 })
+    if (waiting.length >= MAX_WAITING) countAll()
   }
 }
 

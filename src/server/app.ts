@@ -1,9 +1,10 @@
 import { Hono } from 'hono'
-import type { Router } from 'hono/router'
+import type { Result, Router } from 'hono/router'
 import { TrieRouter } from 'hono/router/trie-router'
 import type { H, RouterRoute } from 'hono/types'
 import { findTargetHandler, isMiddleware } from 'hono/utils/handler'
 import { getPath } from 'hono/utils/url'
+import QuickLRU from 'quick-lru'
 import { VERSION } from '../core/version.ts'
 import { healthSummarizer, probes } from '../features/monitoring/health/routes.ts'
 import { summarizerRoutes } from '../features/web-tools/summarizer/summarizer.ts'
@@ -25,7 +26,7 @@ export function createApp(platform: Platform, dashboard: Dashboard) {
   const { noteRequest } = platform.monitoring.exposition
   const app = new Hono<BaseEnv>({
     // Fixed and parametrised paths overlap here, which Hono's faster router rejects.
-    router: receiveFirst(new TrieRouter()),
+    router: rememberMatches(receiveFirst(new TrieRouter())),
     getPath: (request, options) => withApi(apiNameOf(options?.env), getPath(request)),
   })
   app.use(frame(log, { isHttps, noteRequest }))
@@ -51,6 +52,28 @@ function receiveFirst(router: Router<Route>): Router<Route> {
       router.add(method, path, [isLast ? receivingChunks(handler) : handler, route])
     },
     match: (method, path) => router.match(method, path),
+  }
+}
+
+/** Callers choose paths, so the memory is bounded. */
+const MAX_REMEMBERED = 500
+const MAX_PATH_LENGTH = 200
+
+/** Remembers the matches of recent paths: searching for one takes as long as answering a small request. */
+function rememberMatches(router: Router<Route>): Router<Route> {
+  const remembered = new QuickLRU<string, Result<Route>>({ maxSize: MAX_REMEMBERED })
+  return {
+    name: router.name,
+    add: (method, path, route) => router.add(method, path, route),
+    match(method, path) {
+      if (path.length > MAX_PATH_LENGTH) return router.match(method, path)
+      const name = `${method} ${path}`
+      const known = remembered.get(name)
+      if (known) return known
+      const found = router.match(method, path)
+      remembered.set(name, found)
+      return found
+    },
   }
 }
 
