@@ -13,6 +13,11 @@ export type Db = Pick<Drizzle, 'select' | 'selectDistinct' | '$count' | '$with' 
 /** The database inside a `write` closure; reads see the closure's writes. */
 export type Tx = Db & Pick<Drizzle, 'insert' | 'update' | 'delete' | 'run'>
 
+/** Returns the connection of a transaction, for statements that Drizzle would slow down. */
+export function clientOf(tx: Tx): Database.Database {
+  return (tx as Drizzle).$client
+}
+
 /** The underlying connection, for the write queue, migrations and backups. `sqlite` is the one that writes. */
 export type Connection = { db: Db; tx: Tx; sqlite: Database.Database; reader: Database.Database; close(): void }
 

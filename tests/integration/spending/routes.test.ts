@@ -114,7 +114,7 @@ test('usage is recorded in one place', () => {
   const files = [...new Bun.Glob('src/**/*.ts').scanSync(root)].filter((file) => !file.endsWith('.test.ts'))
   const filesWith = (pattern: RegExp) => files.filter((file) => pattern.test(readFileSync(join(root, file), 'utf8')))
   expect(filesWith(/\busage\.record\(/)).toEqual(['src/features/ai/usage/spend.ts'])
-  expect(filesWith(/insert\(usageLogs\)|INTO usage_logs/i)).toEqual(['src/features/ai/usage/writer.ts'])
+  expect(filesWith(/insert\((?:tx, )?usageLogs\b|INTO usage_logs/i)).toEqual(['src/features/ai/usage/writer.ts'])
 })
 
 function isNewAgent({ agentsBasePort }: World, port: number): boolean {

@@ -13,9 +13,9 @@ import { PLANS } from '../../accounts/plans/plans.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
 import type { Attribution } from '../requests/attribution.ts'
 import type { BodyLog } from '../requests/bodies.ts'
+import { UNCACHED } from '../usage/rows/event.ts'
 import type { Bill, SpendingOrder, Spendings } from '../usage/spend.ts'
 import type { PriceSource, TrailStep } from '../usage/tables.ts'
-import { UNCACHED } from '../usage/writer.ts'
 import { type Caller, type CompletionRequest, keepsBodies, type RequestSize } from './request-body.ts'
 import { reservedToolCost, type ToolSize, toolCost } from './tools/built-in-tools.ts'
 
@@ -69,19 +69,17 @@ const STOPPED: Failed = { failure: 'stopped', error: 'The program stopped before
 export function beginAttempt(deps: AttemptDeps, order: AttemptOrder): Attempt {
   const { request, trail } = order
   const { caller } = request
-  const heard: Heard = {
-    ...{ generationId: '', startedAt: performance.now(), firstTokenMs: null },
-    ...{ finishReason: null, reported: null, toolUses: undefined, said: '' },
-  }
-  const { toStep, toBill, countUsage, toCutBill, toReservedBill } = createBilling(deps, order, heard)
+  const heard = toUnheard()
+  const earlier = trail.steps.length === 0 ? null : [...trail.steps]
+  const account: Account = { tokens: deps.tokens, order, heard, earlier }
   const logBodies = (answer: string | null) => {
     if (!keepsBodies(caller)) return
     const { generationId } = heard
     deps.bodyLog.add({ generationId, userId: caller.userId, request: request.json, answer })
   }
   const spending = deps.spendings.begin(toSpendingOrder(order), {
-    count: () => toCutBill(STOPPED),
-    reserve: () => toReservedBill(STOPPED),
+    count: () => toCutBill(account, STOPPED),
+    reserve: () => toReservedBill(account, STOPPED),
   })
   heard.generationId = spending.generationId
   trail.callId ??= spending.generationId
@@ -100,8 +98,8 @@ export function beginAttempt(deps: AttemptDeps, order: AttemptOrder): Attempt {
       heard.toolUses = answer.toolUses
       heard.finishReason = answer.finishReason ?? null
       logBodies(answer.json)
-      const used = answer.usage ?? (await countUsage())
-      const bill = toBill(used, answer.usage === null, null)
+      const used = answer.usage ?? (await countUsage(account))
+      const bill = toBill(account, used, answer.usage === null, null)
       spending.record(bill)
       return { usage: used, costMicroUsd: bill.costMicroUsd, isEstimated: bill.isEstimated }
     },
@@ -112,17 +110,17 @@ export function beginAttempt(deps: AttemptDeps, order: AttemptOrder): Attempt {
       heard.finishReason = answer.finishReason ?? null
       logBodies(answer.json)
       const failed = toFailed(error)
-      trail.steps.push(toStep(spending.generationId, failed))
-      spending.recordLater(toCutBill(failed))
+      trail.steps.push(toStep(account, spending.generationId, failed))
+      spending.recordLater(toCutBill(account, failed))
     },
     finish() {
       logBodies(heard.said)
       if (heard.reported !== null) {
-        spending.record(toBill(heard.reported, false, null))
+        spending.record(toBill(account, heard.reported, false, null))
         return null
       }
-      const counted = countUsage()
-      spending.recordLater(counted.then((used) => toBill(used, true, null)))
+      const counted = countUsage(account)
+      spending.recordLater(counted.then((used) => toBill(account, used, true, null)))
       return counted
     },
     fail(error) {
@@ -130,17 +128,17 @@ export function beginAttempt(deps: AttemptDeps, order: AttemptOrder): Attempt {
       const failed = toFailed(error)
       const isRefusal = error instanceof ProviderError && !error.isSpent
       if (isRefusal && heard.reported === null && heard.said === '') {
-        trail.steps.push(toStep(null, failed))
+        trail.steps.push(toStep(account, null, failed))
         return false
       }
-      trail.steps.push(toStep(spending.generationId, failed))
+      trail.steps.push(toStep(account, spending.generationId, failed))
       logBodies(heard.said === '' ? null : heard.said)
-      spending.recordLater(toCutBill(failed))
+      spending.recordLater(toCutBill(account, failed))
       return true
     },
     giveUp(error) {
       logBodies(null)
-      spending.record(toBill(NOTHING, false, toFailed(error)))
+      spending.record(toBill(account, NOTHING, false, toFailed(error)))
     },
     cancel: spending.cancel,
   }
@@ -157,55 +155,88 @@ type Heard = {
   said: string
 }
 
-/** Creates the functions that turn what an attempt received into its bill and its step of the trail. */
-function createBilling({ tokens }: AttemptDeps, order: AttemptOrder, heard: Heard) {
-  const { request, size, target, number, trail } = order
-  const earlier = trail.steps.length === 0 ? null : [...trail.steps]
-  const toStep = (generationId: string | null, failed: Failed | null): TrailStep => ({
+function toUnheard(): Heard {
+  return {
+    generationId: '',
+    startedAt: performance.now(),
+    firstTokenMs: null,
+    finishReason: null,
+    reported: null,
+    toolUses: undefined,
+    said: '',
+  }
+}
+
+/** An attempt as its bill sees it; `earlier` are the attempts before it, if any. */
+type Account = Pick<AttemptDeps, 'tokens'> & {
+  order: AttemptOrder
+  heard: Heard
+  earlier: readonly TrailStep[] | null
+}
+
+function toStep({ order, heard }: Account, generationId: string | null, failed: Failed | null): TrailStep {
+  const { target } = order
+  return {
     generationId,
     model: target.id,
     provider: target.provider.id,
     latencyMs: sinceMs(heard.startedAt),
     failure: failed?.failure ?? null,
     error: failed?.error ?? null,
-  })
-  const toBill = (
-    { costUsd, ...used }: TokenUsage,
-    isEstimated: boolean,
-    failed: Failed | null,
-    toolMicroUsd = toolCost(target, request.body, heard.toolUses),
-  ): Bill => ({
+  }
+}
+
+function toBill(
+  account: Account,
+  used: TokenUsage,
+  isEstimated: boolean,
+  failed: Failed | null,
+  toolMicroUsd = toolCost(account.order.target, account.order.request.body, account.heard.toolUses),
+): Bill {
+  const { order, heard, earlier } = account
+  const { target, number, trail } = order
+  return {
     model: target.id,
     provider: target.provider.id,
     attempts: number,
     isOwnKey: target.paidBy !== null,
-    ...used,
-    costMicroUsd: costOf(target, { costUsd, ...used }, toolMicroUsd),
+    inputTokens: used.inputTokens,
+    cachedInputTokens: used.cachedInputTokens,
+    cacheCreationTokens: used.cacheCreationTokens,
+    cacheCreationHourTokens: used.cacheCreationHourTokens,
+    outputTokens: used.outputTokens,
+    costMicroUsd: costOf(target, used, toolMicroUsd),
     isEstimated,
     errorMessage: failed?.error ?? null,
     firstTokenMs: heard.firstTokenMs,
     finishReason: heard.finishReason,
-    priceSource: priceSourceOf(target, costUsd),
-    listCostMicroUsd: listCostOf(target, { costUsd, ...used }, toolMicroUsd),
+    priceSource: priceSourceOf(target, used.costUsd),
+    listCostMicroUsd: listCostOf(target, used, toolMicroUsd),
     callId: number > 1 ? trail.callId : null,
-    trail: earlier && [...earlier, toStep(heard.generationId, failed)],
-  })
-  const countAll = () => tokens.count({ request: request.json, said: heard.said })
-  const countUsage = async (): Promise<TokenUsage> => {
-    const { input, output } = await countAll()
-    return { ...NOTHING, inputTokens: input, outputTokens: output }
+    trail: earlier && [...earlier, toStep(account, heard.generationId, failed)],
   }
-  const toCutBill = async (failed: Failed): Promise<Bill> => {
-    const { reported, said } = heard
-    if (reported !== null && said === '') return toBill(reported, false, failed)
-    const { used, isEstimated } = toCutUsage(reported, said, await countAll(), size)
-    return toBill(used, isEstimated, failed)
-  }
-  const toReservedBill = (failed: Failed): Bill => {
-    const { inputTokens, outputTokens } = size
-    return toBill({ ...NOTHING, inputTokens, outputTokens }, true, failed, toReservedToolCost(order))
-  }
-  return { toStep, toBill, countUsage, toCutBill, toReservedBill }
+}
+
+function countAll({ tokens, order, heard }: Account): Promise<TokenCount> {
+  return tokens.count({ request: order.request.json, said: heard.said })
+}
+
+async function countUsage(account: Account): Promise<TokenUsage> {
+  const { input, output } = await countAll(account)
+  return { ...NOTHING, inputTokens: input, outputTokens: output }
+}
+
+async function toCutBill(account: Account, failed: Failed): Promise<Bill> {
+  const { reported, said } = account.heard
+  if (reported !== null && said === '') return toBill(account, reported, false, failed)
+  const { used, isEstimated } = toCutUsage(reported, said, await countAll(account), account.order.size)
+  return toBill(account, used, isEstimated, failed)
+}
+
+function toReservedBill(account: Account, failed: Failed): Bill {
+  const { inputTokens, outputTokens } = account.order.size
+  const used = { ...NOTHING, inputTokens, outputTokens }
+  return toBill(account, used, true, failed, toReservedToolCost(account.order))
 }
 
 function toSpendingOrder(order: AttemptOrder): SpendingOrder {

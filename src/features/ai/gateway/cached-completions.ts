@@ -3,7 +3,7 @@ import { PLANS } from '../../accounts/plans/plans.ts'
 import { attributionOf } from '../requests/attribution.ts'
 import { toCacheKey } from '../response-cache/cache-key.ts'
 import type { ResponseCache } from '../response-cache/response-cache.ts'
-import { UNCACHED } from '../usage/writer.ts'
+import { UNCACHED } from '../usage/rows/event.ts'
 import {
   type CompleteDeps,
   type Completed,

@@ -5,8 +5,8 @@ import { read } from '../../../../tests/harness/requests.ts'
 import { newId } from '../../../core/ids.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../../agents/registry/agents.ts'
+import { UNCACHED, type UsageEvent } from './rows/event.ts'
 import { CostDashboard } from './schemas.ts'
-import { UNCACHED, type UsageEvent } from './writer.ts'
 
 const DAY_MS = 86_400_000
 const MINI = 'openai/gpt-4o-mini'

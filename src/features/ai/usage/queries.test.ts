@@ -5,7 +5,7 @@ import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { newId } from '../../../core/ids.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent, openTokens } from '../../agents/registry/agents.ts'
-import { UNCACHED, type UsageEvent } from './writer.ts'
+import { UNCACHED, type UsageEvent } from './rows/event.ts'
 
 const DAY_MS = 86_400_000
 const MINI = 'openai/gpt-4o-mini'

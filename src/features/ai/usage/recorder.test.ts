@@ -3,8 +3,8 @@ import { sql } from 'drizzle-orm'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { newId } from '../../../core/ids.ts'
 import { write } from '../../../db/write.ts'
+import { UNCACHED, type UsageEvent } from './rows/event.ts'
 import { usageDays, usageKeyMonths, usageLogs, usageMonths } from './tables.ts'
-import { UNCACHED, type UsageEvent } from './writer.ts'
 
 const EVENT = {
   keyId: null,

@@ -4,12 +4,13 @@ import type { Log } from '../../../core/log.ts'
 import { toUsd } from '../../../core/money.ts'
 import { currentRequestId } from '../../../core/request-id.ts'
 import { type RunningSums, toEndUserId } from './quota.ts'
+import type { Timed, UsageEvent } from './rows/event.ts'
 import type { UsageSpool } from './spool.ts'
-import type { Timed, UsageEvent, UsageWriter } from './writer.ts'
+import type { UsageWriter } from './writer.ts'
 
 export type UsageRecorder = {
-  /** Returns at once and never throws, so that recording cannot delay or fail an answer. */
-  record(event: UsageEvent): void
+  /** Returns at once and never throws, so that recording cannot delay or fail an answer. `at` defaults to now. */
+  record(event: UsageEvent & Partial<Timed>): void
   /** Waits until all recorded events are written. */
   flush(): Promise<void>
   /** Registers work that will record an event; its failure is logged. */
@@ -56,10 +57,7 @@ export function createUsageRecorder(deps: {
   }
 
   /** A sum that cannot be read now is read at its next use. */
-  const count = (
-    { userId, agentId, keyId, endUser, isOwnKey, inputTokens, outputTokens, costMicroUsd }: UsageEvent,
-    at: Date,
-  ) => {
+  const count = ({ at, userId, agentId, keyId, endUser, isOwnKey, inputTokens, outputTokens, costMicroUsd }: Timed) => {
     const sums = { tokens: inputTokens + outputTokens, costMicroUsd: costMicroUsd ?? 0 }
     try {
       if (!isOwnKey) deps.userSums.add(userId, at, sums)
@@ -82,9 +80,9 @@ export function createUsageRecorder(deps: {
   return {
     record(event) {
       deps.log.info({ requestId: currentRequestId() }, `[UsageLogger] Logging: ${describe(event)}`)
-      const at = deps.clock.now()
-      count(event, at)
-      waiting.push({ ...event, at })
+      const timed = isTimed(event) ? event : { ...event, at: deps.clock.now() }
+      count(timed)
+      waiting.push(timed)
       timer ??= setTimeout(saveWaiting, GATHER_MS)
     },
     flush,
@@ -99,6 +97,10 @@ export function createUsageRecorder(deps: {
       await flush()
     },
   }
+}
+
+function isTimed(event: UsageEvent & Partial<Timed>): event is Timed {
+  return event.at !== undefined
 }
 
 function describe({ agentId, model, inputTokens, outputTokens, costMicroUsd }: UsageEvent): string {

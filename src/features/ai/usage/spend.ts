@@ -6,8 +6,8 @@ import type { Db } from '../../../db/open.ts'
 import { findWriteRefusal, isLogged } from '../../../db/write.ts'
 import type { Estimate, Quota, Spender } from './quota.ts'
 import type { UsageRecorder } from './recorder.ts'
+import type { Timed, UsageEvent } from './rows/event.ts'
 import type { UnderWayCalls } from './running-calls/under-way.ts'
-import type { Timed, UsageEvent } from './writer.ts'
 
 /** A call to account for: its payer, agent and route, the most that it may use, and the end user and tags that it names. */
 export type SpendingOrder = { spender: Spender; agentId: string; endpoint: string; estimate: Estimate } & Partial<
@@ -91,10 +91,8 @@ export function createSpendings(deps: {
       const startedAt = performance.now()
       const isFirstEnd = () => underWay.delete(generationId)
       const readLatency = () => Math.round(performance.now() - startedAt)
-      const toEvent = (bill: Bill, latencyMs: number): UsageEvent => {
-        const { userId, key } = spender
-        return { generationId, userId, agentId, keyId: key?.id ?? null, endpoint, latencyMs, endUser, tags, ...bill }
-      }
+      const toEvent = (bill: Bill, latencyMs: number): Timed =>
+        toTimed({ generationId, spender, agentId, endpoint, endUser, tags, latencyMs, at: deps.clock.now() }, bill)
       // Both in one turn of the event loop, so that no other call can reserve the spent amount.
       const recordBill = (bill: Bill, latencyMs: number) => {
         reservation.release()
@@ -119,7 +117,7 @@ export function createSpendings(deps: {
       }
       underWay.set(generationId, {
         end: () => spending.recordLater(last.count()),
-        toLine: () => ({ ...toEvent(last.reserve(), readLatency()), at: deps.clock.now() }),
+        toLine: () => toEvent(last.reserve(), readLatency()),
         isNoted: false,
       })
       return spending
@@ -145,6 +143,44 @@ export function createSpendings(deps: {
       // A leader that has handed over cannot write any more; its successor has recorded the calls.
       await deps.underWay.replace([]).catch((error) => deps.log.warn(`[UsageLogger] ${errorMessage(error)}`))
     },
+  }
+}
+
+type Call = Pick<UsageEvent, 'generationId' | 'latencyMs'> &
+  Pick<SpendingOrder, 'spender' | 'agentId' | 'endpoint'> &
+  Required<Pick<SpendingOrder, 'endUser' | 'tags'>> & { at: Date }
+
+/** Copies field by field: spreading a bill takes several times as long, and every call has one. */
+function toTimed(call: Call, bill: Bill): Timed {
+  const { userId, key } = call.spender
+  return {
+    generationId: call.generationId,
+    userId,
+    agentId: call.agentId,
+    keyId: key?.id ?? null,
+    endpoint: call.endpoint,
+    latencyMs: call.latencyMs,
+    endUser: call.endUser,
+    tags: call.tags,
+    at: call.at,
+    model: bill.model,
+    provider: bill.provider,
+    attempts: bill.attempts,
+    isOwnKey: bill.isOwnKey,
+    inputTokens: bill.inputTokens,
+    cachedInputTokens: bill.cachedInputTokens,
+    cacheCreationTokens: bill.cacheCreationTokens,
+    cacheCreationHourTokens: bill.cacheCreationHourTokens,
+    outputTokens: bill.outputTokens,
+    costMicroUsd: bill.costMicroUsd,
+    isEstimated: bill.isEstimated,
+    errorMessage: bill.errorMessage,
+    firstTokenMs: bill.firstTokenMs ?? null,
+    priceSource: bill.priceSource ?? null,
+    finishReason: bill.finishReason ?? null,
+    callId: bill.callId ?? null,
+    trail: bill.trail ?? null,
+    listCostMicroUsd: bill.listCostMicroUsd ?? null,
   }
 }
 

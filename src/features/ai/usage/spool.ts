@@ -2,9 +2,10 @@ import { open, rename, rm } from 'node:fs/promises'
 import { z } from 'zod'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
+import type { Timed } from './rows/event.ts'
 import { ignoreMissing, readIfThere, toLines, type UnderWayCalls } from './running-calls/under-way.ts'
 import { PRICE_SOURCES } from './tables.ts'
-import type { Timed, UsageWriter } from './writer.ts'
+import type { UsageWriter } from './writer.ts'
 
 /** Usage that could not be written: kept in a file beside the database until it can. */
 export type UsageSpool = {

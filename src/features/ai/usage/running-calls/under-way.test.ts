@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import { testPlatform } from '../../../../../tests/harness/platform.ts'
 import { tempFolder } from '../../../../../tests/harness/temp-folder.ts'
+import { type Timed, UNCACHED } from '../rows/event.ts'
 import { createUsageSpool } from '../spool.ts'
 import { usageLogs, usageUnderWay } from '../tables.ts'
-import { createUsageWriter, type Timed, UNCACHED } from '../writer.ts'
+import { createUsageWriter } from '../writer.ts'
 import { createUnderWayFile, createUnderWayRows, type UnderWayCalls } from './under-way.ts'
 
 function toCall(generationId: string): Timed {

@@ -2,8 +2,8 @@ import { open, readFile, rename, rm } from 'node:fs/promises'
 import { inArray } from 'drizzle-orm'
 import type { Db } from '../../../../db/open.ts'
 import { write } from '../../../../db/write.ts'
+import type { Timed } from '../rows/event.ts'
 import { usageUnderWay } from '../tables.ts'
-import type { Timed } from '../writer.ts'
 
 /** The running calls. Those that are found at the next start were cut off by a crash. */
 export type UnderWayCalls = {
