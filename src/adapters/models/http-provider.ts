@@ -6,6 +6,7 @@ import { readJson, readText } from '../egress/answers/read-text.ts'
 import { TooMuch } from '../egress/body.ts'
 import { isUnsent } from '../egress/unsent.ts'
 import { chatWire, ReportedTokens, toEmbedding, toListedModels } from './answers.ts'
+import { createDeadlines, type Deadline } from './deadlines.ts'
 import { messagesWire } from './messages-wire.ts'
 import {
   type AiProvider,
@@ -63,6 +64,8 @@ const ANTHROPIC_VERSION = '2023-06-01'
 export function createHttpProvider(options: ProviderOptions, deps: { fetch: typeof fetch }): AiProvider {
   const headers = toHeaders(options)
   const messagesHeaders = toMessagesHeaders(options)
+  const startDeadline = createDeadlines(options.timeoutMs)
+  const startCountDeadline = createDeadlines(Math.min(options.timeoutMs, MAX_COUNT_MS))
   const post = (path: string, request: ProviderRequest | CompletionRequest, signal: AbortSignal) =>
     deps.fetch(`${options.baseUrl}${path}`, {
       method: 'POST',
@@ -74,14 +77,15 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
     path: string,
     request: ProviderRequest | CompletionRequest,
     signal: AbortSignal,
-    { maxBytes, maxValues, read }: Limits & { read: (json: string) => T | Promise<T> },
+    { maxBytes, maxValues }: Limits,
+    read: (id: string, json: string) => T | Promise<T>,
   ): Promise<T> => {
-    const deadline = createDeadline(options.timeoutMs, signal)
+    const deadline = startDeadline(signal)
     try {
       const response = await post(path, request, deadline.signal)
       if (!response.ok) throw await refusal(options.id, response)
       if (isPage(response)) throw await notAModel(options.id, response)
-      return await read(await readText(response, maxBytes, maxValues))
+      return await read(options.id, await readText(response, maxBytes, maxValues))
     } catch (error) {
       throw toProviderError(options.id, error, deadline)
     } finally {
@@ -89,7 +93,7 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
     }
   }
   const get = <T>(path: string, signal: AbortSignal, read: (response: Response) => Promise<T>): Promise<T> =>
-    untilDeadline(options, signal, async (within) => {
+    untilDeadline(options.id, startDeadline(signal), async (within) => {
       const init = { headers: toListHeaders(options), signal: within }
       return read(await deps.fetch(`${options.baseUrl}${path}`, init))
     })
@@ -99,20 +103,18 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
     dialects: options.dialects ?? dialectsOf(options.id),
     complete(request, signal) {
       const { path, toCompletion } = WIRES[request.dialect]
-      return postWhole(path, request, signal, { ...COMPLETION, read: (json) => toCompletion(options.id, json) })
+      return postWhole(path, request, signal, COMPLETION, toCompletion)
     },
     async countTokens(request, signal) {
       const { countPath: path } = WIRES[request.dialect]
       if (path === undefined) return null
-      const { id, timeoutMs } = options
-      return untilDeadline({ id, timeoutMs: Math.min(timeoutMs, MAX_COUNT_MS) }, signal, async (within) =>
-        readCount(id, await post(path, request, within)),
+      return untilDeadline(options.id, startCountDeadline(signal), async (within) =>
+        readCount(options.id, await post(path, request, within)),
       )
     },
-    embed: (request, signal) =>
-      postWhole('/embeddings', request, signal, { ...EMBEDDING, read: (json) => toEmbedding(options.id, json) }),
+    embed: (request, signal) => postWhole('/embeddings', request, signal, EMBEDDING, toEmbedding),
     async stream(request, signal) {
-      const deadline = createDeadline(options.timeoutMs, signal)
+      const deadline = startDeadline(signal)
       try {
         const wire = WIRES[request.dialect]
         const response = await post(wire.path, request, deadline.signal)
@@ -138,13 +140,8 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
   }
 }
 
-/** @throws ProviderError `timeout` when `ask` takes longer than `timeoutMs`. */
-async function untilDeadline<T>(
-  { id, timeoutMs }: Pick<ProviderOptions, 'id' | 'timeoutMs'>,
-  signal: AbortSignal,
-  ask: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const deadline = createDeadline(timeoutMs, signal)
+/** @throws ProviderError `timeout` when `ask` takes longer than the deadline. */
+async function untilDeadline<T>(id: string, deadline: Deadline, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   try {
     return await ask(deadline.signal)
   } catch (error) {
@@ -288,34 +285,4 @@ function toProviderError(provider: string, error: unknown, deadline: Deadline): 
     isSpent,
     cause: errorMessage(error),
   })
-}
-
-type Deadline = { signal: AbortSignal; isOver(): boolean; restart(): void; clear(): void }
-
-/**
- * Aborts `timeoutMs` after the last `restart`, or when the caller's `signal` aborts. A restart only notes the time,
- * because every chunk of a stream is one.
- */
-function createDeadline(timeoutMs: number, signal: AbortSignal): Deadline {
-  const controller = new AbortController()
-  let isOver = false
-  let endsAt = performance.now() + timeoutMs
-  const abort = () => controller.abort(signal.reason)
-  const clear = () => {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', abort)
-  }
-  const restart = () => {
-    endsAt = performance.now() + timeoutMs
-  }
-  const check = () => {
-    const leftMs = endsAt - performance.now()
-    isOver = leftMs <= 0
-    if (isOver) controller.abort()
-    else timer = setTimeout(check, Math.ceil(leftMs))
-  }
-  let timer = setTimeout(check, timeoutMs)
-  signal.addEventListener('abort', abort)
-  if (signal.aborted) abort()
-  return { signal: controller.signal, isOver: () => isOver, restart, clear }
 }

@@ -63,6 +63,17 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
     return candidates.all({ prefix }).find((candidate) => isSameSecret(hash, candidate.hash)) ?? null
   })
 
+  /** The same object until something is written, so that callers may derive more from it once. */
+  const holders = new WeakMap<NonNullable<ReturnType<typeof findMatch>>, KeyHolder>()
+  const findHolder = (match: NonNullable<ReturnType<typeof findMatch>>, now: Date): KeyHolder => {
+    const known = holders.get(match)
+    if (known) return known
+    const holder = { ...match.user, scopes: scopesOf(match), key: toKeyLimits(match, now) }
+    // An increase of the budget ends with time.
+    if (match.budgetIncreaseUntil === null) holders.set(match, holder)
+    return holder
+  }
+
   return (key, client) => {
     const match = findMatch(`${key.slice(0, PREFIX_LENGTH)}${sha256(key)}`)
     const now = deps.clock.now()
@@ -73,7 +84,7 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
         deps.log.error({ error: errorMessage(error) }, 'cannot note a key’s use'),
       )
     }
-    return { ...match.user, scopes: scopesOf(match), key: toKeyLimits(match, now) }
+    return findHolder(match, now)
   }
 }
 

@@ -37,11 +37,10 @@ export function toSignedInUser(row: Identity, rules: AccountRules): SignedInUser
 }
 
 /** Returns whether the account is an admin by its row or by its address. */
-export function isAdmin(
-  row: Pick<Identity, 'isAdmin' | 'email' | 'emailVerifiedAt'>,
-  { adminEmails, requiresVerifiedEmail }: AccountRules,
-): boolean {
-  return row.isAdmin || (adminEmails.includes(row.email) && (row.emailVerifiedAt !== null || !requiresVerifiedEmail))
+export function isAdmin(row: Pick<Identity, 'isAdmin' | 'email' | 'emailVerifiedAt'>, rules: AccountRules): boolean {
+  if (row.isAdmin) return true
+  // Last, because the program finds out each time whether mail is configured.
+  return rules.adminEmails.includes(row.email) && (row.emailVerifiedAt !== null || !rules.requiresVerifiedEmail)
 }
 
 /** Finds accounts by id, for callers with the internal key. */

@@ -14,7 +14,7 @@ import { describeMiddleware } from '../../../http/endpoint.ts'
 import type { BackendEnv, SignedInUser } from '../../../http/env.ts'
 import { type FindUserById, readBearer, requireKey } from '../../../http/internal-key.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import type { Client, VerifyKey } from '../../accounts/keys/verify.ts'
+import type { Client, KeyHolder, VerifyKey } from '../../accounts/keys/verify.ts'
 import { findPlan, NO_PLAN, PLANS, type Plan, planRequired } from '../../accounts/plans/plans.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { type AccountRules, identityColumns, toSignedInUser } from '../../accounts/users/users.ts'
@@ -171,33 +171,17 @@ export function limitCaller(findLimit: () => number) {
 /** Identifies callers and their plans: keys and agents by the database, headers only together with the internal key. */
 export function createCallerFinder(deps: CallerDeps): CallerFinder {
   const findAgent = createAgentFinder(deps)
-  const findGuard = createGuardFinder(deps.egress)
-
-  const findByAgentToken = (token: string): Found | null => {
-    const agent = findAgent(sha256(token))
-    if (!agent) return null
-    deps.touchAgent(agent.agentId)
-    return { ...toAgentCaller(deps, agent), guard: findGuard(agent.guardrails) }
-  }
-  const findByToken = (token: string | null, client: Client): Found | null => {
-    if (token?.startsWith(AGENT_TOKEN_PREFIX)) return findByAgentToken(token)
-    if (!token?.startsWith('sk_')) return null
-    const holder = deps.verifyKey(token, client)
-    if (!holder) return null
-    requireScope(holder.scopes, 'models')
-    const user = toSignedInUser(holder, deps.rules)
-    const { key } = holder
-    const payer = { userId: user.id, planned: planOfUser(deps.db, user) }
-    return { ...payer, agentId: DIRECT, key, aiProvider: null, guard: findGuard(key.guardrails) }
-  }
-  /** A caller with provider keys of their own needs no plan. Agents also get their own daily budget. */
+  const findByToken = createTokenFinder(deps, findAgent)
+  /** A caller with provider keys of their own needs no plan. @throws the reason why there is no plan. */
+  const toCaller = oncePer(({ planned, ...caller }: Found): Caller => {
+    if (!(planned instanceof AppError)) return { ...caller, plan: planned }
+    if (deps.ownKeys.list(caller.userId).length === 0) throw planned
+    return { ...caller, plan: NO_PLAN }
+  })
+  /** Agents also get their own daily budget. */
   const requirePlanOrOwnKeys = (found: Found): Caller => {
-    const { planned, ...caller } = found
-    const budget = caller.agentId === DIRECT ? undefined : deps.breakers.budgetOf(caller.agentId)
-    const held = budget ? { ...caller, budget } : caller
-    if (!(planned instanceof AppError)) return { ...held, plan: planned }
-    if (deps.ownKeys.list(found.userId).length === 0) throw planned
-    return { ...held, plan: NO_PLAN }
+    const budget = found.agentId === DIRECT ? undefined : deps.breakers.budgetOf(found.agentId)
+    return budget ? { ...toCaller(found), budget } : toCaller(found)
   }
 
   /** Finds the user that the internal key acts for when the headers name no plan. */
@@ -247,10 +231,41 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
   }
 }
 
+/**
+ * Finds the caller of an agent's token or an `sk_` key. Rows stay the same object until something is written, so what is
+ * derived from them is computed once.
+ */
+function createTokenFinder(deps: CallerDeps, findAgent: ReturnType<typeof createAgentFinder>) {
+  const findGuard = createGuardFinder(deps.egress)
+  const toFoundAgent = oncePer(
+    (agent: AgentOfToken): Found => ({ ...toAgentCaller(deps, agent), guard: findGuard(agent.guardrails) }),
+  )
+  const toFoundHolder = oncePer((holder: KeyHolder): Found => {
+    requireScope(holder.scopes, 'models')
+    const user = toSignedInUser(holder, deps.rules)
+    const { key } = holder
+    const payer = { userId: user.id, planned: planOfUser(deps.db, user) }
+    return { ...payer, agentId: DIRECT, key, aiProvider: null, guard: findGuard(key.guardrails) }
+  })
+
+  const findByAgentToken = (token: string): Found | null => {
+    const agent = findAgent(sha256(token))
+    if (!agent) return null
+    deps.touchAgent(agent.agentId)
+    return toFoundAgent(agent)
+  }
+  return (token: string | null, client: Client): Found | null => {
+    if (token?.startsWith(AGENT_TOKEN_PREFIX)) return findByAgentToken(token)
+    if (!token?.startsWith('sk_')) return null
+    const holder = deps.verifyKey(token, client)
+    return holder && toFoundHolder(holder)
+  }
+}
+
 /** @throws AppError `forbidden` ACCOUNT_DISABLED. */
 function toAgentCaller(
   { db, rules }: Pick<CallerDeps, 'db' | 'rules'>,
-  { agentId, logBodies, user: owner, ...agent }: NonNullable<ReturnType<ReturnType<typeof createAgentFinder>>>,
+  { agentId, logBodies, user: owner, ...agent }: AgentOfToken,
 ): Found {
   const aiProvider = toProviderId(agent.aiProvider)
   // An agent without an owner belongs to the operator and has no plan limit.
@@ -260,6 +275,18 @@ function toAgentCaller(
   return { userId: user.id, agentId, planned: planOfUser(db, user), key: null, aiProvider, logBodies }
 }
 
+/** Computes a value once for each object; errors are not kept. */
+function oncePer<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
+  const known = new WeakMap<Key, Value>()
+  return (key) => {
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const value = compute(key)
+    known.set(key, value)
+    return value
+  }
+}
+
 function toDirect(db: Db, user: SignedInUser): Found {
   return { userId: user.id, agentId: DIRECT, planned: planOfUser(db, user), key: null, aiProvider: null }
 }
@@ -267,6 +294,8 @@ function toDirect(db: Db, user: SignedInUser): Found {
 function accountDisabled(): AppError {
   return new AppError('forbidden', 'The account of this agent is disabled', { code: 'ACCOUNT_DISABLED' })
 }
+
+type AgentOfToken = NonNullable<ReturnType<ReturnType<typeof createAgentFinder>>>
 
 /** A caller with a plan, or with the error that explains why there is none. */
 type Found = Omit<Caller, 'plan'> & { planned: Plan | AppError }

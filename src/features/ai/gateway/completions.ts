@@ -87,8 +87,8 @@ function openCall(deps: CompleteDeps, request: CompletionRequest, size: RequestS
 
 /** Limits a tight call to what it reserved. */
 function toBounds({ size, tools }: Call, target: CatalogueModel, form: BodyForm, isTight: boolean) {
-  const ofTools = isTight && form.dialect !== 'chat' ? toToolBound(form.dialect, form.body, tools) : {}
-  return { ...toBound(target, form, size, isTight), ...ofTools }
+  const bound = toBound(target, form, size, isTight)
+  return isTight && form.dialect !== 'chat' ? { ...bound, ...toToolBound(form.dialect, form.body, tools) } : bound
 }
 
 type Answer = Pick<Completion, 'id' | 'json' | 'content' | 'said' | 'usage' | 'finishReason' | 'toolUses'>
@@ -108,7 +108,22 @@ async function ask(
   const billed = await attempt.succeed(value)
   await deps.spendings.confirm?.()
   const { id, json, content, finishReason = null } = passed
-  return { ...toServed(call, served), id, json, content, finishReason, ...billed }
+  const { model, attempts, generationId, isTranslated, dropped } = toServed(call, served)
+  const { usage, costMicroUsd, isEstimated } = billed
+  return {
+    model,
+    attempts,
+    generationId,
+    isTranslated,
+    dropped,
+    id,
+    json,
+    content,
+    finishReason,
+    usage,
+    costMicroUsd,
+    isEstimated,
+  }
 }
 
 /** The answer is paid for by then, also when it is blocked. @throws AppError `invalid` GUARDRAIL_BLOCKED. */
@@ -175,7 +190,8 @@ async function askInTurn<T>(
   { request, size, tools, forms: { targets } }: Call,
   send: (target: CatalogueModel, attempt: Attempt) => Promise<T>,
 ): Promise<Attempted<Underway<T>>> {
-  const trail: Trail = { ...attributionOf(request.body, request.caller.tags), callId: null, steps: [] }
+  const { endUser, tags } = attributionOf(request.body, request.caller.tags)
+  const trail: Trail = { endUser, tags, callId: null, steps: [] }
   let number = 0
   // A refused attempt is recorded only when no later one succeeds.
   let refused: Attempt | null = null

@@ -125,19 +125,19 @@ export type BodyForm = Pick<WireRequest, 'dialect' | 'headers'> & { body: Body; 
 const ROUTING_FIELDS = ['fallbacks', 'models', 'route', 'taskType']
 
 /** Returns the caller's own text unless the model's name or `changes` differ. */
-export function toWire(
-  model: CatalogueModel,
-  { body, json, ...form }: BodyForm,
-  changes: Record<string, unknown>,
-): WireRequest {
+export function toWire(model: CatalogueModel, form: BodyForm, changes: Record<string, unknown>): WireRequest {
+  const { body } = form
   const hasRouting = ROUTING_FIELDS.some((field) => body[field] !== undefined)
-  const isSame = body.model === model.upstreamId && Object.keys(changes).length === 0 && !hasRouting
-  if (isSame) return { ...form, body: { ...body, model: model.upstreamId }, json }
+  if (isFor(form, model) && Object.keys(changes).length === 0 && !hasRouting) return form
   const own = hasRouting
     ? Object.fromEntries(Object.entries(body).filter(([field]) => !ROUTING_FIELDS.includes(field)))
     : body
   const changed = { ...own, ...changes, model: model.upstreamId }
   return { ...form, body: changed, json: JSON.stringify(changed) }
+}
+
+function isFor(form: BodyForm, { upstreamId }: CatalogueModel): form is BodyForm & WireRequest {
+  return form.body.model === upstreamId
 }
 
 /** Limits the answer to the reserved length when the quota is nearly used up. */

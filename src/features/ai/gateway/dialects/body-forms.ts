@@ -39,9 +39,9 @@ export function toBodyForms(request: CompletionRequest, chosen: readonly Catalog
 
 /** Returns the caller's body for providers of its dialect. */
 export function toOwnForm({ translator, body, json, headers }: CompletionRequest, dialect: Dialect): BodyForm {
-  const form = { dialect, ...(headers && { headers }) }
   const cleaned = translator?.toOwnRequest?.(body) ?? body
-  return cleaned === body ? { ...form, body, json } : { ...form, body: cleaned, json: JSON.stringify(cleaned) }
+  const form = cleaned === body ? { dialect, body, json } : { dialect, body: cleaned, json: JSON.stringify(cleaned) }
+  return headers ? { ...form, headers } : form
 }
 
 /** OpenAI's newer models accept only the newer name of the limit, other servers often only the older one. */
