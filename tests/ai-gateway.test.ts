@@ -8,7 +8,7 @@ import { openInstallation } from './harness/server.ts'
 import { tempFolder } from './harness/temp-folder.ts'
 
 const CHAPTER = join(import.meta.dir, '..', 'web', 'docs', 'models.md')
-/** Languages of the examples that run, and the program of each; blocks in `sh` and `json` are illustrations. */
+/** Languages of the examples that run, with their programs; blocks in `sh` and `json` are illustrations. */
 const PROGRAMS: Readonly<Record<string, readonly [string, ...string[]]>> = {
   bash: ['bash', '-euo', 'pipefail'],
   ts: [process.execPath],

@@ -56,7 +56,7 @@ test.each(API_NAMES)(
     for (const { method, path, guard } of ROUTES.filter((route) => route.api === api && !route.path.includes('*'))) {
       const operation = paths[path]?.[method]
       const statuses = Object.keys(operation?.responses ?? {})
-      // `/mcp` says by 405 that it has no stream of its own.
+      // `/mcp` responds with 405, because it has no event stream.
       const hasSuccess =
         statuses.some((status) => /^[123]/.test(status)) || (path === '/mcp' && statuses.includes('405'))
       const isGuarded = guard === 'public' || (operation?.security.length !== 0 && statuses.includes('401'))
@@ -146,7 +146,7 @@ test('a request body forbids unknown fields only inside `config` objects', () =>
   ])
 })
 
-/** Returns the places of a JSON Schema at which unknown fields are an error. */
+/** Returns the paths in a JSON Schema at which unknown fields are an error. */
 function listStrict(schema: unknown, at = ''): string[] {
   if (typeof schema !== 'object' || schema === null) return []
   const own = 'additionalProperties' in schema && schema.additionalProperties === false ? [at] : []
@@ -162,7 +162,7 @@ function toInputSchema(schema: z.ZodType): unknown {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
 }
 
-/** Where anything at all may stand. */
+/** Returns whether the schema has a value of any type. */
 function hasUntypedPlace(schema: unknown): boolean {
   if (typeof schema !== 'object' || schema === null) return false
   const { default: _default, ...said } = { default: null, ...schema }

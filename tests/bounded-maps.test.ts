@@ -4,7 +4,7 @@ import { findLongLivedMaps } from './harness/structure/long-lived-maps.ts'
 
 const root = join(import.meta.dir, '..')
 
-/** The reason why each map and set stays small, by file. */
+/** Reason why each map and set is bounded, by file. */
 const BOUNDS: readonly (readonly [bound: string, places: Readonly<Record<string, readonly string[]>>])[] = [
   [
     'a number in the file is the limit',

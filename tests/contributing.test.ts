@@ -8,7 +8,7 @@ const PAGE = join(ROOT, 'web/docs/contributing.md')
 /** Top-level entries of a checkout that are built or installed. */
 const NOT_COPIED = new Set(['.git', '.bun', 'node_modules', 'dist', 'data'])
 
-/** A code block of the page; `path` is the file that the line before it names. */
+/** A code block of the page; `path` is the file named in the line before it. */
 type Block = { path: string; language: string; code: string }
 
 const checkout = tempFolder()

@@ -76,7 +76,7 @@ test('web/docs/http-api.md names the path of every route', async () => {
   const paths = [...new Set(routes.map((line) => line.split(' ')[1] ?? ''))]
   const named = new Set((await read('web/docs/http-api.md')).match(/\/[\w/:.*-]*/g))
   expect(paths.length).toBeGreaterThan(100)
-  // The dashboard and the 404 of unknown paths are no part of the API.
+  // The dashboard and the fallback route are not part of the API.
   expect(paths.filter((path) => !path.includes('*') && !named.has(path))).toEqual([])
 })
 

@@ -10,7 +10,7 @@ const SOURCES = [...new Bun.Glob('src/**/*.ts').scanSync(ROOT)].filter(
 const texts = await Promise.all(SOURCES.map((path) => Bun.file(join(ROOT, path)).text()))
 const codes = new Map(Object.values(CODE_GROUPS).flatMap((group) => Object.entries(group)))
 
-/** Wherever a source gives an error a code, as `{ code: 'SOLD_OUT' }`, the name of the error. */
+/** Returns the error codes in a source, such as `{ code: 'SOLD_OUT' }`. */
 function findCodes(text: string): string[] {
   return [...text.matchAll(/\bcode: '([A-Z]\w+)'/g)].map(([, code = '']) => code)
 }

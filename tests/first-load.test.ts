@@ -3,7 +3,7 @@ import { brotliDecompressSync } from 'node:zlib'
 import { dashboardWeb, openDashboard } from '../src/server/dashboard.ts'
 import { buildDashboard } from './harness/browser.ts'
 
-/** Compressed scripts and styles of the first load of a page. */
+/** Limit of the compressed scripts and styles of a page's first load. */
 const BUDGET_BYTES = 222 * 1024
 /** Pages that have their own chunk. */
 const PAGES = [
@@ -37,7 +37,7 @@ test.each(PAGES)('the first load of %s takes at most 222 KiB of scripts and styl
   expect(sum).toBeLessThanOrEqual(BUDGET_BYTES)
 })
 
-/** With a script comes what it imports at its head; what it imports later is loaded when it is needed. */
+/** Loads a script with its static imports; dynamic imports are not part of the first load. */
 async function load(path: string, files: ReadonlyMap<string, Blob>, loaded: Set<string>): Promise<void> {
   if (loaded.has(path)) return
   loaded.add(path)

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 
 const root = join(import.meta.dir, '..')
 const LEAST_MS = 300_000
-/** Shorter than this is a timer of the test itself. */
+/** Shorter numbers are timers inside of a test. */
 const SHORTEST_MS = 5000
-/** The last argument of a test, on the line that closes it or on one of its own. */
+/** Matches the last argument of a test, on its closing line or the line before. */
 const LIMIT = /^ *(?:\}, )?(\d[\d_]*)(?:\)|,\n *\))$/gm
 
 test('the time limit of a test is at least five minutes, because it only ends tests that hang', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { PAGES } from '../src/server/pages.ts'
 
-/** Found at run time: what it is made of belongs to the browser, and is compiled for one. */
+/** Imported at run time, because it depends on browser types, which are checked separately. */
 const ROUTES = join(import.meta.dir, '..', 'web/routes.tsx')
 
 test('the server knows the pages of the dashboard', async () => {

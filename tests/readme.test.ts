@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dir, '..')
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
 /** Pages whose commands must exist: the README and the CLI page. */
 const CLI = readFileSync(join(ROOT, 'web/docs/cli.md'), 'utf8')
-/** The lines of code blocks without comments, and code spans. */
+/** Returns the lines of code blocks without comments, and code spans. */
 const readCode = (page: string) =>
   [
     ...[...page.matchAll(/^( *)```sh\n([\s\S]*?)^\1```$/gm)].flatMap(([, , block = '']) => block.split('\n')),
@@ -19,7 +19,7 @@ const readCode = (page: string) =>
   ].map((text) => text.replace(/\s+#.*$/, '').trim())
 const CODE = readCode(README)
 
-/** The arguments of every `stead …`, without words before it such as `sudo` and `NAME=value`. */
+/** Arguments of every `stead …`, without preceding words such as `sudo` and `NAME=value`. */
 const COMMANDS = [
   ...new Set(
     [...CODE, ...readCode(CLI.replaceAll('\\|', '|'))].flatMap((text) =>
@@ -46,7 +46,7 @@ test.each(COMMANDS)('the documented `stead %s` is a command with these options',
   for (const word of rest) {
     if (word.startsWith('--')) expect(options).toContain(word)
   }
-  // A remaining word must be the value of an argument or option.
+  // Remaining words must be values of arguments or options.
   if (rest.some((word) => !word.startsWith('--')))
     expect([text, takes > 0 && command.parent !== null]).toEqual([text, true])
 })

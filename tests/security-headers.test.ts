@@ -22,7 +22,7 @@ const EVIL_ORIGINS = [
   'http://localhost:3000',
 ]
 
-/** Every route of `endpoints.txt`, with something in the place of its parameters. */
+/** Every route of `endpoints.txt`, with values for its parameters. */
 const ROUTES = (await Bun.file(join(import.meta.dir, 'endpoints.txt')).text())
   .trim()
   .split('\n')

@@ -86,7 +86,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('button', { name: 'Add server' }).click()
     await page.getByRole('button', { name: 'Show tools' }).click()
     const servers = async () => JSON.stringify(await (await owner.get(`/api/agents/${agentId}/mcp-servers`)).json())
-    // The server marks it as read-only, so it starts without approval.
+    // The server marks the tool as read-only, so it starts without approval.
     await until('the read-only tool is trusted', () => page.getByLabel('forecast').isChecked())
     await page.getByLabel('forecast').click()
     await until('no trusted tool', async () => (await servers()).includes('"trustedTools":[]'))
@@ -103,7 +103,7 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-/** The chat shows that the answer waits for an approval. */
+/** Checks that the chat shows a pending approval, and decides it there. */
 async function decideInChat(page: Page, chat: string): Promise<void> {
   await page.goto(chat)
   await page.getByRole('textbox', { name: 'Message', exact: true }).fill('Delete them again')
@@ -116,7 +116,7 @@ async function decideInChat(page: Page, chat: string): Promise<void> {
   await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
 }
 
-/** Tests a tool with arguments; a missing argument and an unreachable server are shown beside the form. */
+/** Tests a tool with arguments; a missing argument and an unreachable server show errors next to the form. */
 async function tryTool(page: Page): Promise<void> {
   await page.getByRole('combobox', { name: 'Try a tool' }).selectOption('forecast')
   const use = page.getByRole('button', { name: 'Run tool' })

@@ -11,7 +11,7 @@ const PHONE = { width: 360, height: 740 }
 
 beforeAll(buildDashboard, LIMIT_MS)
 
-/** A user who is not the administrator, which the first account is. */
+/** Signs in a second user, because the first account is the administrator. */
 async function signInAsGuest(page: Page, web: string): Promise<void> {
   await signUp(web, 'owner@example.com')
   await signUp(web, 'ada@example.com')

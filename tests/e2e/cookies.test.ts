@@ -14,13 +14,13 @@ const DASHBOARD = 'https://app.stead.test'
 const ADA = 'ada@example.com'
 /** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
-/** As many and as long ones as Chromium keeps for one domain. */
+/** The maximum number and size of cookies that Chromium stores for a domain. */
 const BOMB = `for (let i = 0; i < 170; i++)
   document.cookie = 'bomb' + i + '=' + 'x'.repeat(4000) + '; domain=stead.test; path=/; secure'`
 
 beforeAll(buildDashboard, LIMIT_MS)
 
-/** A service reached over https by a browser, with Ada's account, an agent's page, and the session of Eve. */
+/** Opens a service over HTTPS in a browser, with Ada's account, an agent's page, and a session of Eve. */
 async function openScene(environment: Record<string, string> = {}) {
   const stack = new AsyncDisposableStack()
   const password = stack.use(tempFolder()).file('password')
@@ -51,7 +51,7 @@ async function signInBrowser(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
 }
 
-/** The user the dashboard's script sees. */
+/** Returns the user that the dashboard's script sees. */
 function whoAmI(page: Page): Promise<string | null> {
   return page.evaluate(`fetch('/api/auth/session').then((r) => r.json()).then(({ user }) => user?.email ?? null)`)
 }
@@ -61,7 +61,7 @@ async function runAtAgent(page: Page, url: string, script: string): Promise<void
   await page.evaluate(script)
 }
 
-/** Every way a script knows to make a browser send `service-session` to the hosts above its own. */
+/** Returns a script that tries every way to make the browser send `service-session` to parent hosts. */
 function plant(token: string): string {
   const places = ['', '; path=/', '; path=/api', '; path=/api/auth/session', '; path=/agents']
   const pairs = [`service-session=${token}`, `=service-session=${token}`, `__Host-service-session=${token}`]
@@ -88,7 +88,7 @@ test.skipIf(!hasBrowser())(
     await page.goto(`${DASHBOARD}/agents`)
     await page.getByRole('link', { name: 'Create agent' }).waitFor()
 
-    // Signed out she has no session that a planted one could stand beside.
+    // When signed out, Ada has no session of her own next to the planted one.
     await page.context().clearCookies()
     await runAtAgent(page, agentPage, plant(eveToken))
     await page.goto(DASHBOARD)

@@ -43,7 +43,7 @@ async function chooseAgent(page: Page, agentId: string): Promise<void> {
   await colours.getByText('openai/gpt-4o-mini').waitFor()
   await page.getByRole('group', { name: 'Cost by agent' }).getByRole('button', { name: 'Lovelace' }).click()
   await page.waitForURL((url) => url.searchParams.get('agent') === agentId)
-  // Twice 1000 tokens in and 500 out, at 0.15 and 0.60 dollars a million.
+  // Two calls of 1,000 input and 500 output tokens at $0.15 and $0.60 per million.
   await page.getByTitle('$0.0009', { exact: true }).waitFor()
   await until('its requests alone', async () => (await requestCount(page)) === 2)
   expect(await colours.getByRole('listitem').allTextContents()).toEqual(['openai/gpt-4o-mini'])
@@ -53,7 +53,7 @@ async function chooseAgent(page: Page, agentId: string): Promise<void> {
   await until('all requests', async () => (await requestCount(page)) === 3)
 }
 
-/** The daily limit of an agent is shown in its own figures only. */
+/** Checks that an agent's daily limit appears only in that agent's figures. */
 async function seeCap(page: Page, ada: Person, agentId: string): Promise<void> {
   const capped = json('PUT', { costUsdPerDay: 0.25 }, ada.cookie)
   expect((await fetch(`${ada.web}/api/agents/${agentId}/breaker`, capped)).status).toBe(200)

@@ -12,7 +12,7 @@ import { startTour, type Tour, untilLoaded, visit } from './tour.ts'
 
 /** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
-/** Checks each page with each fault and in each view; one view represents the page where views are alike. */
+/** If true, checks each page with each fault and in each view; by default, one view represents those that are alike. */
 const IS_EACH = process.env.EVERY_FAULT === '1'
 const PHONE = { width: 360, height: 740 }
 const DESK = { width: 1440, height: 900 }
@@ -24,22 +24,22 @@ const VIEWS = [
   { colorScheme: 'light', size: DESK },
 ] as const
 const REQUEST_ID = '0b8c7a1e-0000-4000-8000-00000000beef'
-/** The session request that every page makes first. */
+/** The session requests that every page makes first. */
 const SIGNED_IN = /^\/api\/auth\/(?:session|csrf)/
-/** A page that jumps is made of parts that others have too. */
+/** Pages share most components, so a sample detects layout shifts. */
 const LOADED_EVERY = IS_EACH ? 1 : 3
-/** Failure and retry are one component around the data of a page. */
+/** A shared component handles errors and retries of all pages. */
 const FAILS_EVERY = IS_EACH ? 1 : 6
-/** A lost connection is retried before it is reported; one session guard covers all pages. */
+/** Lost connections are retried before they are reported; one session guard covers all pages. */
 const LOST_EVERY = IS_EACH ? 1 : 32
 const EXPIRED_EVERY = IS_EACH ? 1 : 8
 const CLICK_MS = 5000
 const TABS = 3
 const STRANGERS = ['/', '/login', '/signup', '/forgot-password', '/reset-password?token=none']
-/** Layout shift: share of the screen times distance moved without input. */
+/** Limit of the layout shift: share of the screen times distance moved without input. */
 const MAX_SHIFT = 0.05
 const ANSWERS_APART_MS = 60
-/** Of processor time of the page until it can be used: the clock would also count what else the machine does. */
+/** Limit of the page's CPU time until it can be used; elapsed time would include the load of the machine. */
 const MAX_READY_MS = 1000
 const MAX_FIGURES_MS = 1500
 const TRIES = 3
@@ -72,11 +72,11 @@ test.skipIf(!hasBrowser())(
     const all = [...paths.own, '/docs', '/no/such/page'].filter((_path, index) => index % LOADED_EVERY === 0)
     for (const [index, path] of all.entries()) {
       for (const size of IS_EACH ? SIZES : SIZES.slice(index % 2, (index % 2) + 1)) {
-        // A slow line: the answers arrive one by one, and what is read late must not push away what was there.
+        // On a slow network, responses arrive one by one; late ones must not move earlier content.
         if (size === PHONE) line.treat(() => ({ lateMs: ANSWERS_APART_MS }))
         await page.setViewportSize(size)
         await visit(page, `${web}${path}`)
-        // Requests that no page waits for may still be pending.
+        // Requests that the page does not wait for may still be pending.
         if (size === PHONE) await line.mend()
         found.push(...(await listShifts(page, `${path} ${size.width}`)))
       }
@@ -86,7 +86,7 @@ test.skipIf(!hasBrowser())(
     for (const name of ['Settings', 'Admin']) expect(await placesOfTabs(page, name)).toHaveLength(1)
     // Headless browsers use overlay scrollbars; desktop ones take space.
     expect(await page.evaluate('getComputedStyle(document.documentElement).scrollbarGutter')).toBe('stable')
-    // The browser notes as well what a server without radio and video refuses, and the page that is not there.
+    // The browser also logs expected errors: radio and video are not configured, and one page does not exist.
     expect(complaints.filter((line) => !/status of (404|503)/.test(line))).toEqual([])
   },
   LIMIT_MS,
@@ -124,7 +124,7 @@ test.skipIf(!hasBrowser())(
     const { page, web, paths } = tour
     const pages = [...paths.own, ...paths.furnished, '/cost?period=30d']
     const found: string[] = []
-    // A dialog may cover the failed part.
+    // Pages without a dialog, which may cover the failed part.
     const failing = paths.own.filter((_path, index) => index % FAILS_EVERY === 0)
     let failed = 0
     const left = pages.entries()
@@ -143,10 +143,10 @@ test.skipIf(!hasBrowser())(
       }
       await tab.close()
     }
-    // Pages wait a while before they say that something failed: a few tabs wait at once.
+    // Pages report a failure after a delay, so several tabs wait in parallel.
     await Promise.all(Array.from({ length: TABS }, async () => takePages(await page.context().newPage())))
     expect(found).toEqual([])
-    // All but the few that ask for nothing of their own.
+    // Except for the few pages that make no requests.
     expect(failed).toBeGreaterThan(0.8 * failing.length)
   },
   LIMIT_MS,
@@ -163,7 +163,7 @@ test.skipIf(!hasBrowser())(
           ? null
           : { status: 401, json: { error: 'Unauthorized' } },
     )
-    // Strangers have a first page of their own.
+    // Signed-out users have their own start page.
     const own = paths.own.filter((path) => path !== '/')
     for (const path of own.filter((_path, index) => index % EXPIRED_EVERY === 0)) {
       await page.goto(`${web}${path}`)
@@ -179,7 +179,7 @@ test.skipIf(!hasBrowser())(
   'public pages: pass axe-core in both themes on phone and desktop without layout shifts or console errors',
   async () => {
     const { page, web, complaints } = tour
-    // The page that is open would go on asking, without its session.
+    // The open page would continue to send requests without its session.
     await page.goto('about:blank')
     await page.context().clearCookies()
     const before = complaints.length
@@ -206,7 +206,7 @@ async function listShifts(page: Page, name: string): Promise<string[]> {
   return sum > MAX_SHIFT ? [`${name}: ${sum.toFixed(3)} ${JSON.stringify(shifts)}`] : []
 }
 
-/** A page keeps a colour of the theme before at times: the next one is to be opened in this view. */
+/** Sets the view before the next page is opened, because an open page may keep a colour of the previous theme. */
 async function show(page: Page, { colorScheme, size }: View): Promise<void> {
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
   await resizePage(page, size)
@@ -227,7 +227,10 @@ async function listTooWide(page: Page): Promise<string[]> {
   )
 }
 
-/** @returns whether the page asked for anything, which then failed: with a status under `requestId`, or without an answer. */
+/**
+ * Opens a page whose requests fail with a status under `requestId`, or without a response. @returns whether it made
+ * any.
+ */
 async function failsOnce(page: Page, line: Line, address: string, requestId: string | null): Promise<boolean> {
   let asked = 0
   line.treat((path) => {
@@ -244,7 +247,7 @@ async function failsOnce(page: Page, line: Line, address: string, requestId: str
     if (requestId !== null) await page.getByText(requestId).first().waitFor()
   }
   await line.mend()
-  // Earlier failures may appear late, and messages may disappear by themselves.
+  // Failures may appear late, and messages may disappear by themselves.
   await until(`${address} to have no problem left`, async () => {
     await untilLoaded(page)
     const left = await again.count()
@@ -254,7 +257,7 @@ async function failsOnce(page: Page, line: Line, address: string, requestId: str
   return asked > 0
 }
 
-/** The places of a row of tabs on all of its pages. @returns each place once. */
+/** Returns the positions of a row of tabs on all of its pages, without duplicates. */
 async function placesOfTabs(page: Page, name: string): Promise<string[]> {
   const tabs = page.getByRole('navigation', { name, exact: true })
   await page.goto(new URL(name === 'Admin' ? '/admin/users' : '/settings', page.url()).href)
@@ -272,7 +275,7 @@ async function placesOfTabs(page: Page, name: string): Promise<string[]> {
 
 type Ready = { readyMs: number; clockMs: number }
 
-/** The first load that keeps to the limit, or the best of a few: others use the machine as well. */
+/** Returns the first load within the limit, or the fastest of a few, because of the load of the machine. */
 async function measureReady(page: Page, url: string, limitMs: number): Promise<Ready> {
   const loads: Ready[] = []
   while (loads.length < TRIES && (loads.at(-1)?.readyMs ?? limitMs) >= limitMs) loads.push(await loadOnce(page, url))

@@ -124,7 +124,7 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-/** Number of stopped agents that exist only as database rows. */
+/** Adds stopped agents that exist only as database rows. */
 function addAgents(file: string, agentId: string, count: number): void {
   const sqlite = new Database(file)
   sqlite.pragma('busy_timeout = 5000')

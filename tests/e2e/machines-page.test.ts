@@ -13,7 +13,7 @@ const LIMIT_MS = 600_000
 
 beforeAll(buildDashboard, LIMIT_MS)
 
-/** Reads a QR code from the path of its SVG, which has one square a module. */
+/** Decodes a QR code from the path of its SVG, which has one square per module. */
 function readQr(path: string, side: number): string | undefined {
   const scale = 4
   const pixels = new Uint8ClampedArray((side * scale) ** 2 * 4).fill(255)

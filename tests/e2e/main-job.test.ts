@@ -57,13 +57,13 @@ test.skipIf(!hasBrowser())(
     await page.goto(`${web}/no/such/page`)
     await page.getByRole('heading', { level: 1 }).waitFor()
     expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
-    // The browser itself notes that the page which does not exist is a 404.
+    // The browser logs the expected 404 of the missing page.
     expect(complaints).toEqual([expect.stringContaining('status of 404')])
   },
   LIMIT_MS,
 )
 
-/** Afterwards they are where they wanted to go, which has this title. */
+/** Signs up and waits for the requested page, which has this title. */
 async function signUp(page: Page, title: string): Promise<void> {
   await page.getByRole('heading', { name: 'Create your account' }).waitFor()
   await page.getByLabel('Name').fill(ADA.name)
@@ -83,7 +83,7 @@ async function createAgent(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'Lovelace', level: 1 }).waitFor()
 }
 
-/** Why a field is refused can be read, also when the field itself ends the window. */
+/** Checks that a field's error is visible even if the field is at the lower edge of the window. */
 async function refuseAtLowerEdge(page: Page): Promise<void> {
   const size = page.viewportSize() ?? PHONE
   const name = page.getByLabel('Name')
@@ -100,7 +100,7 @@ async function say(page: Page, text: string): Promise<void> {
   await page.getByRole('button', { name: 'Send' }).click()
 }
 
-/** The conversation; its text is repeated for screen readers elsewhere. */
+/** Waits for a reply in the message list; the live region for screen readers repeats its text. */
 function replyOf(page: Page, text: string): Promise<void> {
   return page.getByRole('list', { name: 'Messages' }).getByText(text).waitFor()
 }
@@ -112,11 +112,11 @@ async function talk(page: Page): Promise<void> {
   await replyOf(page, 'The note says: Tea at four.')
   await page.reload()
   await replyOf(page, 'The note says: Tea at four.')
-  // The tools that an answer used are a list of their own.
+  // The tools used in a reply are a nested list.
   expect(await page.getByRole('list', { name: 'Messages' }).locator(':scope > li').count()).toBe(4)
 }
 
-/** Four calls of 1000 tokens in and 500 out, at 0.15 and 0.60 dollars a million. */
+/** Checks the cost of four calls of 1,000 input and 500 output tokens at $0.15 and $0.60 per million. */
 async function readCost(page: Page): Promise<void> {
   await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Cost' }).click()
   await page.getByTitle('$0.0018', { exact: true }).waitFor()

@@ -17,7 +17,7 @@ const PHONE = { width: 360, height: 740 }
 beforeAll(buildDashboard, LIMIT_MS)
 
 const widthOf = (page: Page) => page.evaluate('document.documentElement.scrollWidth')
-/** The browser logs each expected refusal. */
+/** The browser logs each expected error response. */
 const unexpected = (complaints: string[]) => complaints.filter((line) => !/status of (403|502|503)/.test(line))
 
 test.skipIf(!hasBrowser())(
@@ -128,7 +128,9 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-/** A token of which every address holds `balance`: PUSH32 balance, MSTORE at 0, RETURN(0, 32). */
+/**
+ * Returns the bytecode of a token of which every address holds `balance`: PUSH32 balance, MSTORE at 0, RETURN(0, 32).
+ */
 function tokenOf(balance: bigint) {
   return concatHex(['0x7f', padHex(toHex(balance), { size: 32 }), '0x60005260206000f3'])
 }

@@ -10,7 +10,7 @@ const VISITS = 25
 /** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
 
-/** The result of a program that asks the kernel for the machine's addresses. */
+/** Returns the output of a program that lists the network addresses of the machine. */
 function readAddresses(...before: string[]) {
   const script = 'console.log(Object.keys(require("node:os").networkInterfaces()).length > 0)'
   return Bun.spawnSync([...before, process.execPath, '-e', script], { stderr: 'ignore' })
@@ -23,7 +23,7 @@ test('networks: a browser with networks blocked receives no traffic of the machi
   expect(readAddresses(process.execPath, LAUNCHER)).not.toBe('true')
 })
 
-/** Gives an interface of its own an address and takes it away, again and again, as an engine does with its networks. */
+/** Adds and removes the address of a network interface repeatedly, as an engine does with its networks. */
 function changeNetworks(): AsyncDisposable {
   const name = `stb${process.pid}`
   run('ip', 'link', 'add', name, 'type', 'bridge')
@@ -43,7 +43,7 @@ function run(...command: string[]): void {
   if (!success) throw new Error(`${command.join(' ')}: ${stderr}`)
 }
 
-/** In a container even root may not. */
+/** Returns whether network interfaces may be changed; in a container, even root often may not. */
 function canChangeNetworks(): boolean {
   const name = `stc${process.pid}`
   if (process.getuid?.() !== 0 || Bun.which('ip') === null) return false
@@ -57,7 +57,7 @@ test.skipIf(!canChangeNetworks() || !hasBrowser())(
   async () => {
     using server = Bun.serve({
       port: 0,
-      // A connection for each page: those that are being made are what a change breaks off.
+      // A new connection for each page, because a network change aborts connections that are being opened.
       fetch: () => new Response('<p>Good morning', { headers: { 'content-type': 'text/html', connection: 'close' } }),
     })
     using front = await startTlsFront(server.url.href)

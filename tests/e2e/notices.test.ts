@@ -85,7 +85,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('button', { name: 'Remove discord' }).click()
     await page.getByRole('button', { name: 'Remove', exact: true }).click()
     await page.getByText('No channels besides email').waitFor()
-    // The browser logs the two expected refusals.
+    // The browser logs the two expected error responses.
     expect(browser.complaints.filter((line) => !line.includes('status of 400'))).toEqual([])
   },
   LIMIT_MS,

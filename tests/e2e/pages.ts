@@ -1,4 +1,4 @@
-/** One page of each kind as a signed-in administrator. */
+/** Returns one page of each kind that an administrator can open. */
 export function listOwnPages(agentId: string): string[] {
   const agent = ['', '/overview', '/logs', '/files', '/schedule', '/metrics', '/activity', '/settings']
   const settings = ['', '/security', '/notices', '/keys', '/wallets', '/machines', '/account']

@@ -48,7 +48,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('heading', { level: 1 }).focus()
     await page.keyboard.press('g')
     await page.keyboard.press('a')
-    // Single keys are off, the palette's are two.
+    // Single-key shortcuts are off; the palette's shortcut has a modifier.
     await page.keyboard.press('Control+k')
     await page.getByRole('dialog', { name: 'Go to' }).waitFor()
     expect(new URL(page.url()).pathname).toBe(`/agents/${agentId}/logs`)

@@ -120,7 +120,7 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-/** A mail that was read and answered. */
+/** Adds a mail that was read and answered. */
 function addMail(dataDir: string, agentId: string): void {
   const database = new Database(join(dataDir, 'stead.db'))
   database

@@ -35,19 +35,19 @@ export function height(name: string): number {
 
 const Made = z.object({ id: z.string() })
 
-/** An installation with one agent that has worked, and its owner's browser. */
+/** A browser of an owner whose agent has worked. */
 export type Tour = AsyncDisposable & {
   page: Page
   line: Line
   web: string
   dataDir: string
   agentId: string
-  /** Pages of their own kind, and those besides that show what the agent has made. */
+  /** `own` has one page of each kind; `furnished` are pages of resources that the tour creates. */
   paths: { own: string[]; furnished: string[] }
   complaints: string[]
 }
 
-/** A signed-in page at the agent's conversation. */
+/** Opens the agent's conversation as its owner. */
 export async function startTour(): Promise<Tour> {
   await using stack = new AsyncDisposableStack()
   const provider = stack.use(await startProvider({ text: ANSWER }))
@@ -82,7 +82,7 @@ export async function startTour(): Promise<Tour> {
   }
 }
 
-/** Opens a page and waits until all that it reads at first is there. */
+/** Opens a page and waits until its first requests have finished. */
 export async function visit(page: Page, url: string): Promise<void> {
   await page.goto(url)
   await untilLoaded(page)

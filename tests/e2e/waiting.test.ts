@@ -36,7 +36,7 @@ test.skipIf(!hasBrowser())(
     await again.click()
     await page.getByRole('heading', { name: 'Recent conversations' }).waitFor()
 
-    // A tablet is just as wide as the place where the frame changes: it is one or the other, not both.
+    // The width of a tablet is the breakpoint: exactly one of the two layouts must apply.
     await resizePage(page, { width: 768, height: 1024 })
     await page.context().setOffline(true)
     const lost = page.getByText('Connection lost. Reconnecting…')
@@ -76,7 +76,7 @@ test.skipIf(!hasBrowser())(
     const tabs: Page[] = []
     for (const path of Array.from({ length: 10 }, (_, tab) => (tab % 2 ? '/agents' : `/agents/${agentId}/logs`))) {
       const tab = await browser.page.context().newPage()
-      // Every page of a headless browser is in sight, unless it says that it is not.
+      // Pages of a headless browser always count as visible, so the script overrides that.
       await tab.addInitScript("Object.defineProperty(document, 'hidden', { get: () => window.isOutOfSight === true })")
       await tab.goto(`${web}${path}`)
       await tab.getByText('Lovelace').first().waitFor()
@@ -108,7 +108,7 @@ test.skipIf(!hasBrowser())(
     await page.goto(`${web}/agents?sort=cost`)
     await page.getByRole('heading', { name: 'No agents yet' }).waitFor()
     await page.context().clearCookies()
-    // The page may find out by itself before anybody can press a link.
+    // The page may detect the end of the session before a link can be clicked.
     await page.goto(`${web}/approvals`)
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await page.getByLabel('Email').fill('ada@example.com')
@@ -176,13 +176,13 @@ test.skipIf(!hasBrowser())(
     expect(await page.locator('main').count()).toBe(1)
     held.resolve()
     await page.getByRole('heading', { name: 'Cost' }).waitFor()
-    // The three unknown addresses.
+    // The three unknown URLs.
     expect(complaints.filter((complaint) => !complaint.includes('404'))).toEqual([])
   },
   LIMIT_MS,
 )
 
-/** A menu floats above the landmarks of the page and belongs to none. */
+/** Returns violations. The landmark rule is off, because a menu is outside of the landmarks. */
 function violationsOf(page: Page): Promise<string[]> {
   return listViolations(page, { without: ['region'] })
 }

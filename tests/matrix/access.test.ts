@@ -26,7 +26,7 @@ function readLine(line: string): Endpoint {
 const double = startRuntimeDouble()
 const ports = await double.runForPeople()
 const closings: (() => void)[] = []
-/** One world for all routes, put back between them: to open it takes longer than all that a route is asked. */
+/** One world for all routes, restored between them, because opening one takes longer than all requests of a route. */
 let opened: Promise<World> | undefined
 let cells = 0
 afterAll(async () => {
@@ -70,7 +70,7 @@ test.each(ENDPOINTS.map((endpoint): [string, Endpoint] => [`${endpoint.key} ${en
   300_000,
 )
 
-/** Makes one request. @returns the problems of its response. */
+/** Sends one request. @returns the problems of its response. */
 async function ask(world: World, endpoint: Endpoint, expectation: Expectation, caller: Caller, target: Target) {
   const { owner, id } = aim(world, expectation, caller, target)
   const path = (expectation.path ?? ((named: string) => endpoint.path.replace(':id', named)))(id)
@@ -103,7 +103,7 @@ function refusalOf({ guard, method }: Endpoint, { refusal, acts }: Expectation, 
   return status === null || !refusal ? status : refusal(status)
 }
 
-/** Behind the guard. The operator, who is no user, may see every row. */
+/** Returns the expected status behind the guard. The operator is not a user and may read every row. */
 function statusOf(
   { status, foreign = 404, missing = 404 }: Expectation,
   caller: Caller,
@@ -115,7 +115,7 @@ function statusOf(
   return typeof status === 'function' ? status(caller) : status
 }
 
-/** Returns names, addresses and texts of other users that leaked into the response. */
+/** Returns names, email addresses and texts of other users found in the response. */
 function hiddenFrom({ people }: World, { port, guard }: Endpoint, caller: Caller, text: string): string[] {
   const isAllowed =
     (caller.proof === 'admin session' && guard === 'admin') || (isOperator(caller) && port === 'backend')
@@ -126,7 +126,7 @@ function hiddenFrom({ people }: World, { port, guard }: Endpoint, caller: Caller
     .filter((word) => text.includes(word))
 }
 
-/** May this cell leave no trace in the database? Reading, being turned away, and what is not one’s own. */
+/** Returns whether the request must not change the database: reads, rejected requests, and resources of other users. */
 function isHarmless(
   { method, ...endpoint }: Endpoint,
   expectation: Expectation,
@@ -143,7 +143,7 @@ function isOperator({ proof, user }: Caller): boolean {
   return proof === 'internal key' && user === null
 }
 
-/** The body; of a stream only its beginning. */
+/** Returns the body, or the start of a stream. */
 async function readBody(response: Response): Promise<string> {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response.text()
   const reader = response.body?.getReader()

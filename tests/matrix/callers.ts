@@ -18,7 +18,7 @@ type Proof =
 /** A caller. `user` is the account; null for an anonymous caller and the operator. */
 export type Caller = { name: string; proof: Proof; user: Person | null; headers: Record<string, string> }
 
-/** Everybody the matrix knows. */
+/** Returns all callers of the matrix. */
 export function listCallers({ people }: World): Caller[] {
   const { owner, stranger, admin, closed } = people
   const cookie = (token: string) => ({ cookie: `service-session=${token}` })
@@ -99,7 +99,7 @@ export const GUARDS: Readonly<Record<string, (caller: Caller, method: string) =>
   },
   bearer: ({ proof }) => {
     if (proof === 'key' || proof === 'agent token') return null
-    // The internal key speaks for a plan only when its headers name one.
+    // The internal key has a plan only if its headers name one.
     if (proof === 'internal key') return 402
     return proof === 'reading key' ? 403 : 401
   },
@@ -108,7 +108,7 @@ export const GUARDS: Readonly<Record<string, (caller: Caller, method: string) =>
     return proof === 'reading key' ? 403 : 401
   },
   'agent-token': ({ proof }) => (proof === 'agent token' ? null : 401),
-  // The machines of this world have no tokens of their own.
+  // No caller has the token of a machine.
   machine: () => 401,
   'machine-or-owner': ({ proof }) => {
     if (proof === 'key') return null
@@ -121,7 +121,7 @@ export const GUARDS: Readonly<Record<string, (caller: Caller, method: string) =>
   'planned-bearer': ({ proof, headers }) => {
     if (proof === 'key' || proof === 'agent token') return null
     if (proof === 'reading key') return 403
-    // Decisions, 3: the plan is asked for before the bearer.
+    // A missing plan is reported before a missing bearer token.
     return headers['x-user-plan'] ? 401 : 402
   },
 }

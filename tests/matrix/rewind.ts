@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import type { Db } from '../../src/db/open.ts'
 import { write } from '../../src/db/write.ts'
 
-/** Remembers every row of every table now; what it returns puts them all back. */
+/** Saves every row of every table. @returns a function that restores them. */
 export async function rememberRows(db: Db): Promise<() => Promise<void>> {
   const counted = sql`select tbl_name from sqlite_master where type = 'trigger'`
   const tables = db
@@ -17,7 +17,7 @@ export async function rememberRows(db: Db): Promise<() => Promise<void>> {
     .from(sql`sqlite_master`)
     .where(sql`type = 'table' and name not like 'sqlite_%' and name not like '%_fts%' and name not like '%_words'`)
     .all()
-    // Figures that triggers keep come after what they count.
+    // Tables that triggers maintain come after those that they count.
     .sort((one, other) => one.isFigure - other.isFigure || other.isCounted - one.isCounted)
     .map(({ name, isFigure }) => ({
       isFigure,
@@ -31,7 +31,7 @@ export async function rememberRows(db: Db): Promise<() => Promise<void>> {
           .get() === undefined,
     }))
   const filled = tables.filter(({ isEmpty }) => !isEmpty)
-  // They keep people from doing what this does.
+  // These triggers reject changes that this function must make.
   const guards = db
     .select({ name: sql<string>`name` })
     .from(sql`sqlite_master`)
@@ -54,7 +54,7 @@ export async function rememberRows(db: Db): Promise<() => Promise<void>> {
   })
   return () =>
     write(db, (tx) => {
-      // Rows come back in any order; they refer to one another only when all are there.
+      // Foreign keys hold only after all rows are restored.
       tx.run(sql`pragma defer_foreign_keys = on`)
       const emptied = new Set<string>()
       // Emptying a table deletes other users' rows as well.
@@ -70,7 +70,7 @@ export async function rememberRows(db: Db): Promise<() => Promise<void>> {
       const noticed = noted.list()
       for (const { name, isFigure, empty, fill } of prepared) {
         if (!isFigure || !noticed.has(name)) continue
-        // Triggers have counted again what came back.
+        // Restoring the counted rows has run the triggers again.
         empty.run()
         fill?.run()
       }
@@ -78,7 +78,7 @@ export async function rememberRows(db: Db): Promise<() => Promise<void>> {
     })
 }
 
-/** Notes the names of tables that are written to, by triggers of this connection alone. */
+/** Records the names of changed tables, by temporary triggers of this connection. */
 function noteChanged(sqlite: Database.Database, tables: readonly string[]) {
   sqlite.exec('create temp table changed_tables (name text primary key)')
   for (const name of tables) {
@@ -91,14 +91,14 @@ function noteChanged(sqlite: Database.Database, tables: readonly string[]) {
   return { list: () => new Set(names.all().map(({ name }) => name)), clear: () => clear.run() }
 }
 
-/** The connection below: what is done thousands of times is prepared once. */
+/** Returns the underlying connection, for statements that are prepared once and run thousands of times. */
 function clientOf(db: Db): Database.Database {
   const client: unknown = Reflect.get(db, '$client')
   if (client instanceof Database) return client
   throw new Error('This database is not one of better-sqlite3')
 }
 
-/** How many rows were ever written, changed and deleted: when it stays the same, so has every row. */
+/** Returns a function that returns the number of changes so far; if it is equal, no row has changed. */
 export function prepareCountOfChanges(db: Db): () => number {
   const counting = clientOf(db).prepare<[], { changes: number }>('select total_changes() as changes')
   return () => counting.get()?.changes ?? 0

@@ -5,30 +5,30 @@ import { PASSWORD, type Person } from './world.ts'
 /** The resource a request names: the caller's own, another user's, or a missing one. */
 export type Target = 'own' | 'foreign' | 'missing'
 
-/** A request for a target; `id` is the target’s, `owner` whose it is, null when it is missing. */
+/** Input of a request; `id` is the target's, `owner` its owner or null when it is missing. */
 type Wanted = { id: string; owner: Person | null; caller: Caller }
 
 /** The expected outcome behind the guard of a route. */
 export type Expectation = {
   /** The resource in path, query or body, and an id that does not exist. */
   names?: { idOf: (person: Person) => string; missing: string }
-  /** The path in place of the one with `:id`. */
+  /** Replaces the path with `:id`. */
   path?: (id: string) => string
   body?: (wanted: Wanted) => unknown
-  /** The status for what is one’s own, or where nothing is named. */
+  /** Status for the caller's own resource, or if the route names none. */
   status: number | ((caller: Caller) => number)
-  /** 404 unless it says another; these never change a row. */
+  /** Status for another user's resource, by default 404; no row changes. */
   foreign?: number
   missing?: number | ((caller: Caller) => number)
-  /** A GET that is no mere look: a key that may only read is refused. */
+  /** A GET with an effect, which a read-only key may not call. */
   acts?: true
-  /** Guarded, with another status. */
+  /** Replaces the status of the guard. */
   refusal?: (status: number) => number
   /** The secret in the response to its owner. */
   tells?: (person: Person) => string
-  /** A missing resource is created. */
+  /** The request creates a missing resource. */
   creates?: true
-  /** A GET that leaves a row, or a refusal that counts an attempt. Without it a GET and every refusal change nothing. */
+  /** A GET that writes, or a rejection that counts an attempt. All other GETs and rejections change nothing. */
   writes?: true
 }
 
@@ -47,7 +47,7 @@ const PAYMENT_ROW = { idOf: (person: Person) => `pay_${person.canary}`, missing:
 const VIDEO = { idOf: (person: Person) => `vid_${person.canary}`, missing: 'vid_missing' }
 const APPROVAL = { idOf: (person: Person) => `apr_${person.canary}`, missing: 'apr_missing' }
 const CHANNEL = { idOf: (person: Person) => `nch_${person.canary}`, missing: 'nch_missing' }
-/** Its id names its agent. */
+/** The id of a server contains that of its agent. */
 const MCP_SERVER = { idOf: (person: Person) => `mcp_of_${person.agentId}`, missing: 'mcp_missing' }
 const agentOf = (serverId: string) => serverId.replace('mcp_of_', '')
 const REQUEST = { idOf: (person: Person) => `gen_${person.canary}`, missing: 'gen_missing' }
@@ -55,7 +55,7 @@ const EMAIL = { idOf: (person: Person) => person.email, missing: 'missing@exampl
 
 const QUESTION = { messages: [{ role: 'user', content: 'Hi' }] }
 const CODE = { code: '123456' }
-/** A proof that cannot be verified here. */
+/** A credential that cannot be verified here. */
 const PASSKEY = { verificationType: 'webauthn', attestationUid: 'unknown' }
 /** A payment that cannot be verified without a chain. */
 const PAYMENT = {
@@ -78,7 +78,7 @@ const REGISTERS: Expectation = {
   body: ({ id }) => ({ userId: id }),
 }
 const TOKEN: Expectation = { names: AGENT, status: 200, tells: (person) => person.gatewayToken, acts: true }
-/** An instance by the id of its agent. */
+/** Expectation of a route that names an instance by the id of its agent. */
 const instance = (action: string): Expectation => ({
   names: AGENT,
   status: 200,
@@ -95,7 +95,7 @@ const metrics = (name: string): Expectation => ({
   path: (id) => `/api/metrics/${id}/${name}`,
 })
 
-/** A run of the world lies in the swarm of the same name. */
+/** Each run belongs to the swarm with the same suffix. */
 const toRunPath = (id: string) => `/api/swarms/${id.replace('run_', 'swarm_')}/runs/${id}`
 
 const inWorkspace = (route: string, query = ''): Expectation => ({
@@ -105,7 +105,7 @@ const inWorkspace = (route: string, query = ''): Expectation => ({
 })
 const ORIGIN = 'https://git.example.com'
 
-/** Being ready is tried by a write. */
+/** The readiness check writes to the database. */
 const probes = (api: 'web' | 'backend' | 'summarizer'): Record<string, Expectation> => ({
   [`GET /healthz ${api}`]: reached,
   [`GET /openapi.json ${api}`]: reached,
@@ -133,11 +133,11 @@ const undergroundRoutes = (api: 'web' | 'backend'): Record<string, Expectation> 
       ...refusal,
     },
     [`GET /api/underground/splits ${api}`]: { status: 200, ...refusal },
-    // The world has none.
+    // The world has no splits.
     [`GET /api/underground/splits/:id ${api}`]: { status: 404, path: () => '/api/underground/splits/1', ...refusal },
     [`POST /api/underground/splits ${api}`]: {
       names: AGENT,
-      // The world has no wallet either; the operator's split waits for one.
+      // The world has no wallet; the operator's split waits for one.
       status: ({ user }) => (user ? 404 : 200),
       creates: true,
       body: ({ id, owner, caller }) => ({
@@ -180,12 +180,12 @@ const browseRoutes = (api: 'web' | 'backend'): Record<string, Expectation> => ({
   [`POST /api/browse/write ${api}`]: { ...inWorkspace('write'), body: () => ({ path: 'new.txt', content: 'x' }) },
 })
 
-/** Of routes without a guard that answer only who is known all the same. */
+/** Callers accepted by routes without a guard that still require a known caller. */
 const KNOWN: readonly string[] = ['session', 'admin session', 'key', 'reading key']
 const forKnownCallers = ({ proof }: Caller) => (KNOWN.includes(proof) ? 200 : 401)
 const whoActs = (caller: Caller) => (caller.proof === 'reading key' ? 403 : forKnownCallers(caller))
 
-/** Every route of `tests/endpoints.txt`, behind its guard. */
+/** Expectation of every route in `tests/endpoints.txt`, behind its guard. */
 export const ROUTES: Readonly<Record<string, Expectation>> = {
   ...browseRoutes('backend'),
   ...browseRoutes('web'),
@@ -211,7 +211,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/agents/:id/repair backend': { names: AGENT, status: 200 },
   'POST /api/agents/:id/reset-memory backend': { names: AGENT, status: 200 },
   'GET /api/agents/:id/snapshots backend': { names: AGENT, status: 200 },
-  // None was ever kept of it.
+  // The agent has no snapshots.
   'POST /api/agents/:id/snapshots/:snapshotId/restore backend': { names: AGENT, status: 404 },
   'GET /api/agents/:id/metrics backend': { names: AGENT, status: 200 },
   'GET /api/agents/:id/stats backend': { names: AGENT, status: 200 },
@@ -222,7 +222,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/agents/:id/watchdog backend': { names: AGENT, status: 200 },
   'POST /api/agents/:id/watchdog/simulate backend': { names: AGENT, status: 200 },
   'GET /api/agents/:id/revisions backend': { names: AGENT, status: 200 },
-  // It was never deployed.
+  // The agent has no revisions.
   'GET /api/agents/:id/revisions/:number backend': { names: AGENT, status: 404 },
   'POST /api/agents/:id/revisions/:number/restore backend': { names: AGENT, status: 404 },
   'GET /api/agents/:id/config backend': { names: AGENT, status: 200 },
@@ -234,7 +234,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/agents/:id/verify backend': { names: AGENT, status: 503, body: () => PASSKEY },
   'POST /api/agents/:id/verify/challenge backend': { names: AGENT, status: 201 },
   'POST /api/provision backend': {
-    // The operator has to say who pays.
+    // The operator must name the paying user.
     status: ({ user }) => (user ? 200 : 402),
     body: () => ({ autoProvision: true, plan: 'network' }),
   },
@@ -267,7 +267,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     creates: true,
     body: ({ id }) => ({ agentId: id }),
   },
-  // Public, and the operator may register any user: a request changes only the named user's row.
+  // Public, but a request changes only the named user's row; the operator may register any user.
   'POST /api/heartbeat backend': {
     names: USER,
     status: 200,
@@ -291,7 +291,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/infra-mcp/setup backend': reached,
   'GET /api/infra-mcp/tools backend': reached,
   'POST /api/infra-mcp/validate-config backend': { status: 400, body: () => ({ api_key: 'short' }) },
-  // Decisions, 1: wrong keys are 401 here.
+  // A wrong key gets 401 on this route.
   'POST /api/invite/generate backend': {
     status: ({ user }) => (user ? 403 : 200),
     refusal: () => 401,
@@ -302,7 +302,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/validate-key backend': {
     status: ({ proof }) => (proof === 'key' || proof === 'reading key' ? 200 : 401),
   },
-  // Decisions, 1: wrong keys are 401 here.
+  // A wrong key gets 401 on this route.
   'GET /api/mission-control/fleet/bookings backend': { status: 200, refusal: () => 401 },
   'GET /api/mission-control/fleet/costs backend': { status: 200, refusal: () => 401 },
   'GET /api/mission-control/fleet/graph backend': { status: 200, refusal: () => 401 },
@@ -310,7 +310,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   ...undergroundRoutes('backend'),
   ...undergroundRoutes('web'),
   'GET /v1/skills backend': reached,
-  // The keys of the world's wallets are not theirs: what they sign is refused.
+  // The wallets' keys are not those of the request, so the signature is rejected.
   'POST /v1/bus/send backend': { status: 401, body: () => ({ to: { agentId: 'agent-missing' }, action: 'PING' }) },
   'GET /api/skills web': reached,
   'POST /api/skills web': {
@@ -343,7 +343,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/skills/booking-settlement web': { status: 200, body: () => ({ action: 'list' }) },
   'POST /api/skills/event-ticketing web': { status: 200, body: () => ({ action: 'list' }) },
   'POST /api/skills/instant-split web': { status: 200, body: () => ({ action: 'list_pending' }) },
-  // Those of the program cannot be deleted.
+  // Built-in skills cannot be deleted.
   'DELETE /api/skills/:name web': { status: 404, path: () => '/api/skills/tour-planner' },
   'POST /api/underground/wallets backend': {
     names: AGENT,
@@ -378,7 +378,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'DELETE /v1/responses/:id backend': { status: 404, path: () => '/v1/responses/resp_missing' },
   'POST /v1/messages backend': { status: 200, body: () => ({ ...QUESTION, model: 'local/echo', max_tokens: 9 }) },
   'POST /v1/messages/count_tokens backend': { status: 200, body: () => ({ ...QUESTION, model: 'local/echo' }) },
-  // The offline model makes none.
+  // The offline model creates no embeddings.
   'POST /v1/embeddings backend': { status: 400, body: () => ({ model: 'local/echo', input: 'Hi' }) },
   'POST /v1/paid-fetch backend': { status: 503, body: () => ({ url: 'http://127.0.0.1:1' }) },
   'DELETE /v1/memory backend': { status: 200, path: () => '/v1/memory?key=likes' },
@@ -458,7 +458,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
 
   'GET / summarizer': reached,
   'GET /health summarizer': reached,
-  // The requested address is private and refused.
+  // The address is private, so it is rejected.
   'POST /api/extract summarizer': { status: 500, body: () => ({ url: 'http://127.0.0.1:1/' }) },
   'POST /api/summarize summarizer': { status: 500, body: () => ({ url: 'http://127.0.0.1:1/' }) },
 
@@ -470,9 +470,9 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/admin/jobs web': reached,
   // The world has no dead job.
   'POST /api/admin/jobs/:id/retry web': { status: 404, path: () => '/api/admin/jobs/job_missing/retry' },
-  // Being well is tried by a write.
+  // The health check writes to the database.
   'GET /api/admin/health web': { status: 200, writes: true },
-  // The world sends no mail.
+  // Mail is not configured.
   'POST /api/admin/mail/test web': { status: 503 },
   'GET /api/admin/settings web': reached,
   'GET /api/admin/logs web': reached,
@@ -492,7 +492,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   // The world has no invitation.
   'DELETE /api/admin/invites/:id web': { status: 404, path: () => '/api/admin/invites/missing' },
   'GET /api/admin/backups web': reached,
-  // The world has no program beside it that could make one, and no backup.
+  // The world has no program that could create a backup, and no backups.
   'PUT /api/admin/backups web': { status: 200, body: () => ({ keep: '3d' }) },
   'POST /api/admin/backups web': { status: 503 },
   'POST /api/admin/backups/:name/verify web': { status: 404 },
@@ -590,7 +590,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/agents/:id/repair web': { names: AGENT, status: 200 },
   'POST /api/agents/:id/reset-memory web': { names: AGENT, status: 200 },
   'GET /api/agents/:id/snapshots web': { names: AGENT, status: 200 },
-  // None was ever kept of it.
+  // The agent has no snapshots.
   'POST /api/agents/:id/snapshots/:snapshotId/restore web': { names: AGENT, status: 404 },
   'GET /api/agents/:id/metrics web': { names: AGENT, status: 200 },
   'GET /api/agents/:id/stats web': { names: AGENT, status: 200 },
@@ -604,7 +604,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/agents/:id/limits web': { names: AGENT, status: 200 },
   'PUT /api/agents/:id/limits web': { names: AGENT, status: 200, body: () => ({ files: { limit: 5 } }) },
   'GET /api/agents/:id/leash web': { names: AGENT, status: 200 },
-  // It was never deployed.
+  // The agent has no revisions.
   'GET /api/agents/:id/revisions/:number web': { names: AGENT, status: 404 },
   'POST /api/agents/:id/revisions/:number/restore web': { names: AGENT, status: 404 },
   'GET /api/agents/:id/config web': { names: AGENT, status: 200 },
@@ -685,7 +685,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'DELETE /api/chat/sessions/:id web': { names: CONVERSATION, status: 200 },
   'GET /api/chat/turns web': reached,
   'GET /api/chat/turns/:id web': { names: TURN, status: 200 },
-  // It ended before.
+  // The turn has already ended.
   'GET /api/chat/turns/:id/events web': { names: TURN, status: 200 },
   'POST /api/chat/turns/:id/stop web': { names: TURN, status: 200 },
   'GET /api/billing web': reached,
@@ -693,12 +693,12 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/credits web': reached,
   'GET /api/payments/checkout web': { status: 400, acts: true },
   'GET /api/payments/credits web': { status: 400, acts: true },
-  // Cards are not configured here.
+  // Card payments are not configured.
   'POST /api/payments/storage-upgrade web': { status: 503 },
   'POST /api/webhooks/stripe web': { status: 503, body: () => ({}) },
   'GET /api/receipts web': reached,
   'GET /api/v1/gateway web': reached,
-  // No plugin is named.
+  // The request names no plugin.
   'POST /api/v1/gateway web': { status: 502, acts: true, body: () => ({}) },
   'GET /api/receipts/:id web': { status: 404 },
   'GET /api/ledger web': reached,
@@ -793,7 +793,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/ai/models/:provider web': { status: 200, path: () => '/api/ai/models/local' },
   'POST /api/provision web': { status: 200, body: () => ({ autoProvision: true }) },
   'POST /api/register web': { status: 200, body: () => ({ email: 'new@example.com', password: PASSWORD }) },
-  // There are accounts in this world already.
+  // The world already has accounts.
   'GET /api/served web': { status: 400 },
   'GET /api/setup web': reached,
   'POST /api/setup web': {
@@ -889,7 +889,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     status: 502,
     body: () => ({}),
   },
-  // No server of the matrix is connected.
+  // No MCP server of the matrix is connected.
   'DELETE /api/agents/:id/mcp-servers/:serverId/authorization web': {
     names: MCP_SERVER,
     path: (id) => `/api/agents/${agentOf(id)}/mcp-servers/${id}/authorization`,
@@ -906,7 +906,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/mcp/directory web': reached,
   'GET /api/agents/:id/tools web': { names: AGENT, status: 200 },
   'PUT /api/agents/:id/tools web': { names: AGENT, status: 200, body: () => ({ profile: 'minimal' }) },
-  // Any key gets as far as the protocol, which finds that these requests accept no answer of its kind.
+  // Every accepted key reaches the protocol handler, which rejects the missing `Accept` header.
   'POST /mcp web': { status: 406, body: () => ({}), refusal: (status) => (status === 403 ? 406 : status) },
   'GET /mcp web': { status: 405 },
   'DELETE /mcp web': { status: 405, refusal: (status) => (status === 403 ? 405 : status) },
@@ -964,7 +964,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   },
 }
 
-/** The request of a cell, without the caller’s headers. */
+/** Returns the request, without the caller's headers. */
 export function toRequest(method: string, body: unknown): RequestInit {
   if (method === 'ALL' || method === 'GET') return { method: 'GET' }
   if (body === undefined) return { method }

@@ -8,10 +8,10 @@ import {
 import { createNoRuntime } from '../../src/adapters/runtimes/contract/runtimes.ts'
 import { findFreePorts } from '../harness/ports.ts'
 
-/** Responses of an agent about itself and in chat. */
+/** Reply of every agent. */
 export const REPLY = 'Good morning'
 
-/** A stranger who waits for the owner. */
+/** A messenger user who waits for the owner's approval. */
 const STRANGER = { id: '66', name: 'Eve' }
 const CHANNEL = {
   name: 'telegram',
@@ -35,7 +35,7 @@ const STATS: RuntimeStats = {
   diskWriteBytes: null,
 }
 
-/** Agents that are a port and nothing more: each is live at once and answers every message with `REPLY`. */
+/** Starts a runtime whose agents are HTTP servers: each is live immediately and replies `REPLY`. */
 export function startRuntimeDouble() {
   const servers = new Map<number, ReturnType<typeof listen>>()
   const listen = (port: number) => Bun.serve({ hostname: '127.0.0.1', port, fetch: answer })
@@ -78,7 +78,7 @@ export function startRuntimeDouble() {
   }
   return {
     runtime,
-    /** Addresses of the test's running agents; the ports stay reserved while one restarts. */
+    /** Starts the agents of the users and returns their ports, which stay the same after a restart. */
     runForPeople: async () => {
       const [owner, stranger, admin, closed] = (await findFreePorts(4)).map(openServer)
       return { owner: owner ?? 0, stranger: stranger ?? 0, admin: admin ?? 0, closed: closed ?? 0 }

@@ -68,7 +68,7 @@ export type World = Awaited<ReturnType<typeof openWorld>>
 
 let passwordHash: Promise<string> | undefined
 
-/** Where everybody calls from. */
+/** IP address of all callers. */
 const ADDRESS = '203.0.113.7'
 
 function toLocal(path: string, init: RequestInit): Request {
@@ -76,8 +76,8 @@ function toLocal(path: string, init: RequestInit): Request {
 }
 
 /**
- * A platform with four people who have something of everything; `ports` are where their agents listen. `options` come
- * beside what the world has, or in its place.
+ * Creates a platform with four users who have a row in every table. `ports` are those of their agents; `options`
+ * override the world's.
  */
 export async function openWorld(
   runtime: Runtime,
@@ -122,37 +122,37 @@ export async function openWorld(
     platform,
     logLines,
     people,
-    /** Where what is no model and no video is bought. */
+    /** Base URL of paid services other than models and video. */
     muxUrl: mux.environment.RADIO_API_URL,
-    /** The first port of agents that are made in this world; no service of a test listens at one of them. */
+    /** First port of agents created in this world; no service of a test listens there. */
     agentsBasePort,
     /** Patterns that no response may contain: tokens, keys, hashes and encrypted values. */
     secrets,
     call: async (api: ApiName, path: string, init: RequestInit) => {
       const request = toLocal(path, init)
-      // An address per request: the matrix shows far more wrong credentials than one address may.
+      // One IP address per request, because the matrix sends more wrong credentials than one address may.
       calls += 1
       const address = `10.${calls >> 16}.${(calls >> 8) & 255}.${calls & 255}`
       const response = await app.fetch(request, { api, address })
       await requireDocumented(app, api, request, response)
-      // Rows are put back, files are not: a repository that one caller made must not be there for the next.
+      // Rows are restored, files are not: delete the repository before the next caller.
       if (path.includes('git-init')) removeRepositories()
       return response
     },
-    /** The same without a look at the answer, where what a request takes is measured. */
+    /** Like `call`, without checks of the response, for measurements. */
     send: async (api: ApiName, path: string, init: RequestInit) =>
       app.fetch(toLocal(path, init), { api, address: ADDRESS }),
-    /** Rows that were deleted, added or changed. An expired session is not counted: presenting it deletes it. */
+    /** Returns deleted, added and changed rows. Ignores expired sessions, which are deleted when presented. */
     findChanges: (): string[] => {
       const changes = countChanges()
       if (changes === unchanged.changes) return []
       unchanged.changes = changes
       return [...new Set(rows()).symmetricDifference(new Set(unchanged.rows))]
     },
-    /** Waits until the work that is under way has ended, and all usage is booked. */
+    /** Waits until all pending work has ended and all usage is recorded. */
     idle,
     hasDueJobs,
-    /** Puts every row back, once it is idle. */
+    /** Restores every row when the platform is idle. */
     rewind: async () => {
       await idle()
       await rewind()
@@ -219,7 +219,7 @@ export async function openWorld(
     const keyRow = { userId: user.id, name: canary, createdAt: now, expiresAt: null }
     const { id: keyId } = insertKey(tx, key, { ...keyRow, scopes: [] })
     insertKey(tx, readingKey, { ...keyRow, scopes: ['read'] })
-    // Used a moment ago: to note a use again would be a change of its own.
+    // Recently used, because updating the time of the last use would be a change.
     tx.update(apiKeys).set({ lastUsedAt: now }).run()
     secrets.push(key, readingKey, sha256(key), sha256(readingKey), agent.token)
     return {

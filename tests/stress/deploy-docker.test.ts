@@ -12,7 +12,7 @@ import { read } from '../harness/requests.ts'
 import { roundsOf } from '../harness/rounds.ts'
 import { type Installation, openInstallation, type Program } from '../harness/server.ts'
 
-/** `CHAOS_ROUNDS=20 bun test tests/stress/deploy-docker.test.ts`: how often the service is killed at every step of every kind. */
+/** Number of kills at each step of each operation: `CHAOS_ROUNDS=20 bun test tests/stress/deploy-docker.test.ts`. */
 const ROUNDS = roundsOf('CHAOS_ROUNDS', 1)
 const IS_STRESS = process.env.CHAOS_ROUNDS !== undefined
 const PATIENCE_MS = 600_000
@@ -28,7 +28,7 @@ const STEPS: Readonly<Record<Kind, readonly string[]>> = {
   update: ['stop', 'snapshot', 'starting', 'health'],
   'failing update': ['health', 'restore'],
 }
-/** In the gate every step is there once, and every kind. */
+/** Selection for CI that covers each step and each operation once. */
 const EACH_ONCE: Readonly<Record<Kind, readonly string[]>> = {
   deploy: ['pull', 'starting'],
   restart: ['stop'],
@@ -208,7 +208,7 @@ function listContainers(docker: Docker, instance: string) {
   return docker.listContainers({ all: true, filters: { label: [`${LABELS.instance}=${instance}`] } })
 }
 
-/** Each row has one running container, and there is no other. */
+/** Returns a difference between the rows and the containers, which must correspond one to one. */
 async function describeDifference(docker: Docker, instance: string, rows: AgentPlace[]): Promise<string> {
   const containers = await listContainers(docker, instance)
   const places = containers.map(({ Labels, State }) => `${Labels[LABELS.agent]} ${State} ${Labels[LABELS.port]}`)

@@ -11,14 +11,14 @@ import { findAgentPids, openInstallation, type Program, SERVICE_KEY, startServer
 import { tempFolder } from '../harness/temp-folder.ts'
 import { until } from '../harness/until.ts'
 
-/** `CHAOS_ROUNDS=20 bun test tests/stress/deploy.test.ts`: how often the service is killed at every step of every kind. */
+/** Number of kills at each step of each operation: `CHAOS_ROUNDS=20 bun test tests/stress/deploy.test.ts`. */
 const ROUNDS = roundsOf('CHAOS_ROUNDS', 1)
 const IS_STRESS = process.env.CHAOS_ROUNDS !== undefined
 const PROGRAMS = join(import.meta.dir, '..', 'harness', 'programs')
 
 type Kind = 'deploy' | 'restart' | 'update' | 'failing update' | 'repair' | 'reset-memory' | 'restore-snapshot'
 
-/** In the gate every step is there once, and every kind. */
+/** Selection for CI that covers each step and each operation once. */
 const EACH_ONCE: Readonly<Record<Kind, readonly string[]>> = {
   deploy: ['port', 'starting'],
   restart: ['queued'],
@@ -28,7 +28,7 @@ const EACH_ONCE: Readonly<Record<Kind, readonly string[]>> = {
   'reset-memory': ['reset'],
   'restore-snapshot': ['replace'],
 }
-/** The steps of each kind on a machine where agents are processes: no image is fetched. */
+/** Steps of each operation for process agents, which fetch no image. */
 const STEPS: Readonly<Record<Kind, readonly string[]>> = {
   deploy: ['queued', 'port', 'starting', 'health'],
   restart: ['queued', 'stop', 'port', 'starting', 'health'],
@@ -61,7 +61,7 @@ test(
       for (const { kind, step } of cases) {
         if (kind === 'failing update') await Bun.write(gate, '')
         const killed = witness.killAtStep(program, step)
-        // The service is killed meanwhile, so no response arrives.
+        // The kill of the service aborts the request.
         const asking = ask(program, person, kind, agentId).catch(() => undefined)
         const hit = `${kind}: ${await killed}`
         await asking
@@ -88,7 +88,7 @@ test('one agent runs when a deployment takes longer than its request and is requ
   await using server = await startServer({}, [process.execPath, join(PROGRAMS, 'held-agent.ts'), gate])
   const deploy = () =>
     fetch(`${server.urls.backend}/api/deployments`, json('POST', { agentId: 'ada-1' }, bearer(SERVICE_KEY)))
-  // Longer than the request waits: both get a pending response.
+  // The deployment takes longer than the requests wait, so both responses report it as pending.
   const answers = await Promise.all([deploy(), deploy()])
   for (const answer of answers) {
     expect(answer.status).toBe(201)
@@ -109,7 +109,10 @@ async function ask(program: Program, person: Person, kind: Kind, agentId: string
   return (await person.post(`/api/agents/${agentId}/${action}`, {})).text()
 }
 
-/** Ghosts are rows without a process, orphans are processes without a row. */
+/**
+ * Returns a difference between rows and processes: ghosts are rows without a process, orphans are processes without a
+ * row.
+ */
 async function describeDifference(dataDir: string, rows: AgentPlace[]): Promise<string> {
   const table = createProcessTable()
   const pids = await findAgentPids(dataDir)
@@ -122,15 +125,15 @@ async function describeDifference(dataDir: string, rows: AgentPlace[]): Promise<
   return [...orphans, ...ghosts].join(', ')
 }
 
-/** The operation succeeded, or a failing update was rolled back with its data. */
+/** Checks that the operation succeeded, or that a failing update was rolled back with its data. */
 async function expectOutcome(kind: Kind, person: Person, agentId: string): Promise<void> {
   const [last] = await readHistory(person, agentId)
   expect(last?.kind).toBe(kind === 'failing update' ? 'update' : kind)
-  // An agent that failed before anybody looked may have been started again by then.
+  // A failed agent may already have been restarted when the health check runs.
   expect(kind === 'failing update' ? ['rolled-back', 'succeeded'] : ['succeeded']).toContain(last?.result ?? '')
 }
 
-/** Rounds cost the same when all agents but one are gone. */
+/** Deletes all other agents, so that all rounds take the same time. */
 async function deleteOthers(person: Person, rows: AgentPlace[], agentId: string): Promise<void> {
   for (const { id } of rows) if (id !== agentId) await person.delete(`/api/agents/${id}`)
 }

@@ -21,11 +21,11 @@ test.skipIf(process.platform !== 'linux')(
     const { urls, pid, lines } = program
     const port = Number(new URL(urls.web).port)
     using served = await openRaw(urls.web)
-    // A request whose head is not whole holds its connection as a stream does.
+    // An incomplete request header holds its connection, as a stream does.
     await served.write(HEALTH)
     const crowd = Array.from({ length: CROWD }, () => {
       const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(HEALTH))
-      // Those that do not fit are broken off.
+      // Connections over the limit are reset.
       socket.on('error', () => socket.destroy())
       return socket
     })

@@ -8,14 +8,14 @@ import { readEvents } from '../harness/wires/events.ts'
 
 const PATIENCE_MS = 600_000
 
-/** More than a restart and its detection take on the slowest machine. */
+/** Longer than a restart and its detection on the slowest machine. */
 const BACK_MS = 180_000
 
 type Reported = { status: string; error: string | null; afterMs: number }
 
 /**
- * Records the status changes an owner sees from the kill until the agent runs again.
- * @throws Error with the recorded changes when it does not run again.
+ * Records the status changes that an owner sees from the kill until the agent runs again. @throws Error with the
+ * recorded changes when it does not run again.
  */
 async function followKill(person: Person, id: string, kill: () => Promise<unknown>): Promise<Reported[]> {
   const reported: Reported[] = []
@@ -100,7 +100,7 @@ describe.skipIf(!canStartSwarm())('agents in a swarm', () => {
         AGENT_RUNTIME: 'swarm',
         DOCKER_HOST: dockerHost,
         AGENT_IMAGE: await importAgent(docker),
-        // The agents' network is another machine's: it reaches this one at any of its addresses.
+        // The agents' network is on another machine, which connects to any of this one's addresses.
         HOST: '0.0.0.0',
       })
       const person = await signUp(server.urls.web)

@@ -8,7 +8,7 @@ import { openInstallation } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 import { withProvider } from '../integration/journeys/main-job.ts'
 
-/** Callers at once of each kind. */
+/** Concurrent callers of each kind. */
 const LANES = 8
 const ROUNDS = roundsOf('DRAIN_ROUNDS', 2)
 const SLOW_MS = 400
@@ -17,11 +17,11 @@ const NEVER_MS = 300_000
 
 const Key = z.object({ key: z.string() })
 
-/** `refused` is a connection that ended before any answer: the server no longer listens. */
+/** `refused` is a connection closed before any response, because the server no longer listens. */
 type Outcome = 'answered' | 'refused' | 'failed'
 type Asked = { url: string; init: RequestInit; isKept?: true }
 
-/** Sends a request on a connection of its own, or on one that is kept for the next request. */
+/** Sends a request on its own connection, or on one that is kept alive. */
 async function outcomeOf({ url, init, isKept }: Asked): Promise<Outcome> {
   const closing = { headers: { ...init.headers, connection: 'close' }, keepalive: false }
   const response = await fetch(url, { ...init, ...(!isKept && closing) }).catch(() => null)

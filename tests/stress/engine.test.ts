@@ -12,7 +12,7 @@ import { atMostMs } from '../harness/speed/promised-times.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
 import { until } from '../harness/until.ts'
 
-/** More rounds: `ENGINE_ROUNDS=17 bun test tests/stress/engine.test.ts`. */
+/** Number of rounds: `ENGINE_ROUNDS=17 bun test tests/stress/engine.test.ts`. */
 const ROUNDS = roundsOf('ENGINE_ROUNDS', 1)
 const ROUND_MS = 300_000
 /** Maximum response time during an engine fault. */
@@ -110,7 +110,7 @@ function toSettings({ dockerHost, image }: Pick<PrivateEngine, 'dockerHost' | 'i
   return { AGENT_RUNTIME: 'docker', DOCKER_HOST: dockerHost, AGENT_IMAGE: image, AI_ECHO: 'true' }
 }
 
-/** @returns what undoes it. */
+/** Applies a fault. @returns a function that removes it. */
 async function apply(engine: PrivateEngine, fault: Fault): Promise<() => Promise<void>> {
   const pid = engine.pid()
   process.kill(pid, { stopped: 'SIGTERM', killed: 'SIGKILL', frozen: 'SIGSTOP' }[fault])
@@ -146,7 +146,7 @@ async function isWhole(server: TestServer, engine: PrivateEngine, person: Person
   expect(all.map(({ Labels }) => Labels['stead.agent']).sort()).toEqual([...ids].sort())
 }
 
-/** Desired states of the agents. */
+/** Returns the desired states of the agents. */
 function readRows({ dataDir }: TestServer): string[] {
   const database = new Database(join(dataDir, 'stead.db'), { readonly: true })
   try {

@@ -7,8 +7,8 @@ import { atMostMs } from '../harness/speed/promised-times.ts'
 import { until } from '../harness/until.ts'
 
 /**
- * All the processes it may have, all the processor it may have, and a log without end. An interactive shell goes on where
- * any other ends: at the first process that it is refused.
+ * Uses all allowed processes and CPU time, and writes an endless log. Interactive, because any other shell exits when
+ * its first fork fails.
  */
 const HOSTILE =
   "sleep 2; while true; do echo 'sleep 20 &'; done | sh -i 2>/dev/null & while true; do echo flood flood flood; done"
@@ -18,7 +18,7 @@ const FLOOR_MS = 25
 const WINDOWS = 3
 const WINDOW_MS = 1500
 const CLIENTS = 4
-/** Between two questions of one client: the agent is to be the load, not they. */
+/** Pause between two requests of a client, so that the agent is the load and not the clients. */
 const BREATH_MS = 5
 
 const engine = await findEngine()
@@ -42,7 +42,9 @@ describe.skipIf(engine === null)('a hostile agent', () => {
 
 type Ready = (container: Docker.Container) => Promise<boolean>
 
-/** The 99th percentile of a cheap request while an agent of these settings runs: the best of some windows. */
+/**
+ * Returns the 99th percentile of a cheap request while an agent with these settings runs: the best of several windows.
+ */
 async function measure(settings: Record<string, string>, docker: Docker, isReady: Ready): Promise<number> {
   await using server = await startServer(settings)
   const instance = (await Bun.file(`${server.dataDir}/instance.id`).text()).trim()
@@ -52,7 +54,7 @@ async function measure(settings: Record<string, string>, docker: Docker, isReady
     const [found] = await docker.listContainers({ filters: { label: [`stead.instance=${instance}`] } })
     await until('the agent does what it does', () => isReady(docker.getContainer(found?.Id ?? '')))
     const windows: number[] = []
-    // So low that no further window could change what is decided.
+    // Low enough that further windows cannot change the result.
     const isDecided = () => Math.min(...windows) * MOST_TIMES <= FLOOR_MS
     while (windows.length < WINDOWS && !isDecided()) windows.push(await percentile99(server, person))
     return Math.min(...windows)
@@ -81,7 +83,7 @@ async function isHealthy(container: Docker.Container): Promise<boolean> {
   return (await container.inspect()).State.Running
 }
 
-/** As many processes as it is allowed, and megabytes of log. */
+/** Returns whether the agent has its maximum of processes and megabytes of log. */
 async function isAtItsLimits(container: Docker.Container): Promise<boolean> {
   const { HostConfig } = await container.inspect()
   const stats = await container.stats({ stream: false, 'one-shot': true })

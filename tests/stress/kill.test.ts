@@ -15,7 +15,7 @@ import { withProvider } from '../integration/journeys/main-job.ts'
 
 const KILLS = roundsOf('WRITE_KILLS', 2)
 const WRITERS = 64
-/** Below the 25 keys that a user may have. */
+/** Below the limit of 25 keys per user. */
 const MAX_KEYS = 20
 
 test(`acknowledged writes persist and agents keep running after ${KILLS} kills during ${WRITERS} writers`, async () => {
@@ -41,10 +41,13 @@ test(`acknowledged writes persist and agents keep running after ${KILLS} kills d
   expect(checkIntegrity(join(installation.dataDir, 'stead.db'))).toEqual(['ok'])
 }, 300_000)
 
-/** Keys that must exist and keys that must not, by the responses a client got. Unanswered deletions are in neither. */
+/**
+ * A client with the keys that must and must not exist, according to the responses. Keys of unanswered deletions are in
+ * neither set.
+ */
 type Writer = { person: Person; present: Set<string>; gone: Set<string> }
 
-/** Accounts that are signed in already: to register and sign in takes a second of hashing for each dozen. */
+/** Adds signed-in users directly, because password hashing takes a second per dozen. */
 function addPeople(file: string, web: string, count: number): Person[] {
   const database = new Database(file)
   const addUser = database.prepare(
@@ -72,7 +75,7 @@ function newWriter(person: Person): Writer {
   return { person, present: new Set(), gone: new Set() }
 }
 
-/** All write at once and without a pause; the service is killed when it has acknowledged `count` writes. */
+/** Lets all clients write concurrently and kills the service after `count` acknowledged writes. */
 async function writeUntilKilled(program: Program, writers: Writer[], count: number): Promise<void> {
   let acknowledged = 0
   let killing: Promise<void> | undefined
@@ -86,7 +89,7 @@ async function writeUntilKilled(program: Program, writers: Writer[], count: numb
   await killing
 }
 
-/** False when the service does not answer any more. */
+/** Creates or deletes a key. @returns false when the service no longer responds. */
 async function writeOnce({ person, present, gone }: Writer): Promise<boolean> {
   const oldest = present.size >= MAX_KEYS ? present.values().next().value : undefined
   if (oldest !== undefined) present.delete(oldest)
@@ -112,7 +115,7 @@ async function expectAcknowledged({ person, present, gone }: Writer): Promise<vo
   const kept = new Set(keys.map(({ id }) => id))
   expect([...present].filter((id) => !kept.has(id))).toEqual([])
   expect([...gone].filter((id) => kept.has(id))).toEqual([])
-  // Unanswered writes count towards the client's limit from here on.
+  // Unanswered writes count as present from here on.
   for (const id of kept) present.add(id)
 }
 

@@ -13,13 +13,13 @@ import { until } from '../harness/until.ts'
 import { readEvents } from '../harness/wires/events.ts'
 
 const TALKING_AGENT = join(import.meta.dir, '..', 'harness', 'programs', 'talking-agent.ts')
-/** Each disturbance comes once in three. */
+/** Three rounds include each disturbance once. */
 const LOG_ROUNDS = roundsOf('LOG_ROUNDS', 3)
-/** Asked all the time, the platform would be as busy with the questions as with the flood. */
+/** Pause between requests, so that the flood is the load and not the requests. */
 const BREATH_MS = 5
 const COMMAND = [process.execPath, '--no-env-file', TALKING_AGENT] as const
 
-/** The agent itself, not through the platform; asked again while it comes back. */
+/** Calls the agent directly, retrying while it restarts. */
 async function askAgent(dataDir: string, agentId: string, path: string): Promise<void> {
   const record = await findRecord(agentFolder(join(dataDir, 'agents'), agentId))
   await until('an answer of the agent', async () => {
@@ -28,7 +28,7 @@ async function askAgent(dataDir: string, agentId: string, path: string): Promise
   })
 }
 
-/** A browser on the log: follows until it is cut off, and remembers the last id over all of its connections. */
+/** Opens a log viewer that reconnects with the last id after each interruption. */
 function openViewer(agentId: string) {
   const texts: string[] = []
   let lastId = ''
@@ -47,7 +47,7 @@ function openViewer(agentId: string) {
           if (isEnough()) break
         }
       } catch {
-        // The platform went away: the next connection goes on.
+        // The platform ended; the next connection continues.
       }
       ending.abort()
     },
@@ -145,7 +145,7 @@ test('a log flood is limited and reported, the platform responds meanwhile, and 
   expect((await findAgentPids(server.dataDir)).has(id)).toBe(true)
 }, 300_000)
 
-/** How long the platform takes to answer, one call after another, with a breath between them. */
+/** Measures response times of sequential calls with a pause in between. */
 async function measure(person: Person, forMs: number) {
   const times: number[] = []
   for (const until = performance.now() + forMs; performance.now() < until; ) {

@@ -22,7 +22,7 @@ const AT_ONCE = 10
 const LIMIT_MS = 300_000 + KILLS * 60_000
 const CENT = 10_000
 const PATH = '/api/v1/gateway'
-/** The account that settles; the fourth of the chain's own. */
+/** Private key of the settling account, the fourth of anvil's accounts. */
 const SETTLER_KEY = '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6'
 const PAYER = devAccount(5)
 const State = z.object({ state: z.string(), payments: z.number() })
@@ -79,7 +79,7 @@ test.skipIf(!hasAnvil)(
   LIMIT_MS,
 )
 
-/** A request that pays, as its client would send it, and whose key says that it is the same when it comes again. */
+/** Returns a paid request as its client sends it, with an idempotency key for retries. */
 async function sign(web: string, url: string): Promise<RequestInit> {
   const body = { plugin: 'summarize', url }
   let paying: Headers | undefined

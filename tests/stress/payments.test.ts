@@ -72,7 +72,7 @@ test.skipIf(!hasAnvil)(
   LIMIT_MS,
 )
 
-/** Half are transfers, half gateway orders; each has its own recipient. */
+/** Orders a payment: half are transfers, half gateway orders; each has its own recipient. */
 function order(person: Person, round: number, index: number): Promise<Response> {
   const headers = { ...person.cookie, 'idempotency-key': `${round}-${index}` }
   const recipient = `0x${(1_000_000 + round * 1000 + index).toString(16).padStart(40, 'b')}`
@@ -83,7 +83,7 @@ function order(person: Person, round: number, index: number): Promise<Response> 
   return fetch(`${person.web}${isOwn ? '/api/wallet/send' : '/api/x402'}`, json('POST', body, headers))
 }
 
-/** Every paid recipient has one dollar, every other none. */
+/** Checks that each paid recipient has one dollar, and all others none. */
 async function expectPaidOnce(payments: z.infer<typeof Row>[], readBalance: (owner: string) => Promise<bigint>) {
   const transfers = payments.filter(({ kind }) => kind === 'transfer')
   for (const recipient of new Set(transfers.map((payment) => payment.recipient))) {

@@ -72,7 +72,7 @@ async function provisionAmong(server: TestServer, { basePort, agents, taken }: C
   }
 }
 
-/** The port leases; no route shows them. */
+/** Reads the port leases, which no route returns. */
 function readRows(dataDir: string) {
   const db = new Database(join(dataDir, 'stead.db'), { readonly: true })
   try {
@@ -87,7 +87,7 @@ async function deleteAll(person: Person): Promise<void> {
   for (const { id } of agents) expect((await person.delete(`/api/agents/${id}`)).status).toBe(200)
 }
 
-/** A port in use by another process is leased as well. */
+/** Occupies the ports that no other process uses. */
 async function holdPorts(first: number, count: number): Promise<Server[]> {
   const held = await Promise.all(
     Array.from({ length: count }, async (_, index) => {

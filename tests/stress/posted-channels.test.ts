@@ -15,17 +15,17 @@ const LIMIT_MS = 600_000
 const MAIL_SECRET = `whsec_${Buffer.from('a secret of the mail service').toString('base64')}`
 const ADA = 'ada@example.com'
 
-/** A channel that receives messages over HTTP and posts answers back. */
+/** A channel that receives messages over HTTP and posts replies. */
 type Way = {
   environment: Record<string, string>
-  /** Switches it on for an agent. @returns how something is said there. */
+  /** Enables the channel for an agent. @returns a function that sends a message. */
   open(person: Person, agentId: string): Promise<(text: string) => Promise<number>>
-  /** Whatever has come back. */
+  /** Replies received so far. */
   received(): string[]
   stop(): Promise<void>
 }
 
-/** Signs a post as its service does, with an id that no other has. */
+/** Signs and sends a message as its service does, with a unique id. */
 async function post(url: string, prefix: 'svix' | 'webhook', secret: string, content: object): Promise<number> {
   const body = JSON.stringify(content)
   const now = new Date()
@@ -106,7 +106,7 @@ test.each([
     const again = await installation.start()
     expect(await say('ask-second')).toBeLessThan(300)
     await until('an answer after a restart', () => answersTo('ask-second').length === 1)
-    // A kill before the platform records the delivery makes it send the answer again.
+    // If a kill precedes the record of the delivery, the platform sends the reply again.
     using witness = openWitness(installation.dataDir)
     await witness.expectIdle()
 

@@ -11,10 +11,10 @@ const ROOT = join(import.meta.dir, '..', '..')
 const FROM_SOURCE = { command: undefined, serve: ['serve'] }
 const BY_BUN_START = { command: [process.execPath, 'run', '--silent', 'start'] as const, serve: [] }
 
-/** A terminal sends its signals to every process that it started. */
+/** Sends the signal to all processes of the group, as a terminal does. */
 function signalAll(pid: number, signal: NodeJS.Signals): void {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
-  // The agents of the service are not in the terminal's group.
+  // The agents are not in the terminal's process group.
   const isService = (child: number) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('serve')
   for (const process_ of [pid, ...children.filter(isService)]) process.kill(process_, signal)
 }
@@ -46,13 +46,13 @@ test.each([
     const stops = () => program.lines.some((line) => line.includes('stopping'))
     await until('the word of the service that it stops', stops)
     signalAll(program.pid, signal)
-    // A process killed by the second signal ends before the answer is released.
+    // The second signal must kill the process before the reply is released.
     await Bun.sleep(200)
     isStopping.resolve()
     expect((await asking).status).toBe(200)
     const { exitCode, stdout } = await program.ended()
     expect(exitCode).toBe(0)
-    // Ctrl-C of a person, who may think that the agents ended too.
+    // The hint appears for Ctrl-C only, where the user may expect the agents to end too.
     expect(stdout.includes('1 agent goes on running')).toBe(signal === 'SIGINT')
   },
   300_000,

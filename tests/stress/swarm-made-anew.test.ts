@@ -23,7 +23,7 @@ describe.skipIf(!canStartSwarm())('a swarm', () => {
         AGENT_RUNTIME: 'swarm',
         DOCKER_HOST: node.dockerHost,
         AGENT_IMAGE: image,
-        // The agents' network is another machine's: it reaches this one at any of its addresses.
+        // The agents' network is on another machine, which connects to any of this one's addresses.
         HOST: '0.0.0.0',
         WATCHDOG_DEGRADED_CHECK_INTERVAL: '0.5',
         WATCHDOG_KILL_WAIT: '0.1',

@@ -49,11 +49,11 @@ describe.skipIf(!canStartSwarm())('a swarm of two machines', () => {
     if (!worker) throw new Error('The swarm has one machine only')
     return worker
   }
-  /** Lets the swarm choose among the others. */
+  /** Drains a node, or activates it again. */
   const drain = async (node: SwarmNode, Availability: 'active' | 'drain') => {
     const { Swarm } = await node.docker.info()
     const found = swarm.manager.docker.getNode(Swarm.NodeID)
-    // Docker updates the node's version in between.
+    // Docker changes the node's version concurrently.
     await until('the machine takes it', async () => {
       const { Version, Spec } = await found.inspect()
       const order = { _query: { version: Version.Index }, _body: { ...Spec, Availability } }
@@ -76,7 +76,7 @@ describe.skipIf(!canStartSwarm())('a swarm of two machines', () => {
   beforeAll(async () => {
     swarm = await startSwarm(2)
     image = await importAgent(swarm.manager.docker)
-    // An image is known by its content: every machine has to have the same.
+    // The swarm identifies an image by its content, so every node needs the same one.
     await getWorker().docker.loadImage(await swarm.manager.docker.getImage(image).get())
     runtime = createRuntime(swarm.manager)
   }, PATIENCE_MS)

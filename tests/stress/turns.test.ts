@@ -8,11 +8,11 @@ import { type Installation, openInstallation, type Program } from '../harness/se
 import { until } from '../harness/until.ts'
 import { withProvider } from '../integration/journeys/main-job.ts'
 
-/** Number of kills of each; `bun run stress turns` raises it. */
+/** Number of kills of each program; `bun run stress turns` raises it. */
 const KILLS = Number(process.env.TURN_KILLS ?? 2)
 /** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 300_000 + KILLS * 60_000
-/** A model begins after so long at most, so that kills come before, in and after its answer. */
+/** Maximum delay of a reply, so that kills happen before, during and after it. */
 const MAX_THINKING_MS = 400
 const MAX_KILL_MS = 900
 
@@ -31,18 +31,18 @@ const History = z.object({
 const questionOf = (round: number) => `Question ${round}!`
 const answerOf = (round: number) => `This is the whole answer to question ${round}.`
 
-/** A slow model that repeats the question in its answer. */
+/** Starts a slow model that repeats the message in its reply. */
 async function startThinkingProvider(killed: ReadonlySet<number>): Promise<ProviderDouble> {
   return startProvider(async ({ body }) => {
     await Bun.sleep(Math.random() * MAX_THINKING_MS)
     const round = Number(/Question (\d+)!/.exec(JSON.stringify(body.messages.at(-1)))?.[1])
     const text = answerOf(round).split(/(?<= )/)
-    // Every second answer stops in the middle until the kill, so that one is cut short for certain.
+    // Every second reply pauses in the middle until the kill, so that one is certainly interrupted.
     return round % 2 === 0 || killed.has(round) ? { text } : { text, fault: { hangAfterEvents: 3 } }
   })
 }
 
-/** Asks until the platform has taken the question: the same key, so the same turn. */
+/** Sends a message with the same idempotency key until it is accepted. */
 async function ask(person: () => Promise<Person>, agentId: string, round: number): Promise<string> {
   const body = { agentId, message: questionOf(round) }
   const taken = await until(`question ${round} to be taken`, async () => {
@@ -63,7 +63,7 @@ async function endOf(person: Person, id: string): Promise<ChatTurn> {
   })
 }
 
-/** Checks that every question exists once and has one whole answer, also those that were cut short. */
+/** Checks that every message exists once with one complete reply, including interrupted turns. */
 async function expectWhole(person: Person, provider: ProviderDouble, rounds: number): Promise<string> {
   const { messages } = History.parse(await (await person.get('/api/chat?limit=100')).json())
   const tally = { answered: 0, askedAgain: 0 }
@@ -78,7 +78,7 @@ async function expectWhole(person: Person, provider: ProviderDouble, rounds: num
     const restarts = reply?.turn?.restarts ?? 0
     tally[restarts > 0 ? 'askedAgain' : 'answered']++
     const calls = provider.chats.filter(({ body }) => JSON.stringify(body.messages.at(-1)).includes(questionOf(round)))
-    // A turn that was cut short is asked again, and says so.
+    // An interrupted turn calls the model again.
     expect(calls.length).toBeLessThanOrEqual(1 + restarts)
   }
   expect(messages.filter(({ sender }) => sender === 'user')).toHaveLength(rounds)

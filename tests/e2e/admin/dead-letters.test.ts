@@ -14,7 +14,7 @@ const Created = z.object({ agentId: z.string() })
 
 beforeAll(buildDashboard, LIMIT_MS)
 
-/** Undeliverable messages from an agent to itself. */
+/** Adds undeliverable messages from an agent to itself. */
 function addDeadLetters(dataDir: string, agentId: string, count: number): void {
   const database = new Database(join(dataDir, 'stead.db'))
   const insert =

@@ -19,7 +19,7 @@ const ROOT = 'root@example.com'
 
 beforeAll(buildDashboard, LIMIT_MS)
 
-/** A failed job: a mail without recipients, so a retry succeeds. */
+/** Adds failed jobs: mails without recipients, so that a retry succeeds. */
 function addDeadJobs(dataDir: string): void {
   const database = new Database(join(dataDir, 'stead.db'))
   const now = Date.now()

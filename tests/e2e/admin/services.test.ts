@@ -54,7 +54,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('button', { name: 'Remove' }).first().click()
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click()
     await page.getByRole('button', { name: 'Add OpenRouter key' }).waitFor()
-    // A refusal that was meant is one that the browser notes as well.
+    // The browser also logs the expected error response.
     expect(browser.complaints.filter((line) => !line.includes('400'))).toEqual([])
   },
   LIMIT_MS,

@@ -35,7 +35,7 @@ test.skipIf(!hasBrowser())(
     await refuseImage(page)
     await changeSettings(page)
     await fitOnPhone(page, agentId)
-    // The browser itself notes what a server refuses, here the update to no image.
+    // The browser logs the expected error response, to an update without an image.
     expect(complaints.filter((complaint) => !complaint.includes('status of 400'))).toEqual([])
   },
   LIMIT_MS,
@@ -108,7 +108,7 @@ async function searchLog(page: Page): Promise<void> {
   await log.getByText('No log lines match your filters.').waitFor()
 }
 
-/** The pages say what the API says. */
+/** Checks that the pages match the API. */
 async function seeOverview(page: Page, agentId: string): Promise<void> {
   await openTab(page, 'Overview')
   await page.getByText('Healthy', { exact: true }).first().waitFor()
@@ -133,7 +133,7 @@ async function stopAndStart(page: Page): Promise<void> {
   await page.getByText('Last: Start succeeded').waitFor()
 }
 
-/** Memory is shared in both directions, and a reset deletes it on both sides. */
+/** Checks that the memory is shared in both directions, and that a reset deletes it on both sides. */
 async function seeMemory(page: Page, agentId: string): Promise<void> {
   const memory = async () => {
     const response = await page.request.get(urlOf(page, `/api/memory?agentId=${agentId}`))
@@ -172,7 +172,7 @@ async function resetMemory(page: Page): Promise<void> {
   expect(await history.count()).toBe(3)
 }
 
-/** Restores the data of before the reset and keeps the data of after it. */
+/** Restores the data from before the reset; the data after it is kept. */
 async function goBack(page: Page): Promise<void> {
   const snapshots = page.getByRole('list', { name: 'Snapshots' }).getByRole('listitem')
   await snapshots.getByText('before: Memory reset').waitFor()
@@ -217,7 +217,7 @@ async function changeSettings(page: Page): Promise<void> {
   await leaveWithEdits(page)
 }
 
-/** Unsaved input survives navigation to another page. */
+/** Checks that unsaved input survives navigation. */
 async function leaveWithEdits(page: Page): Promise<void> {
   const name = page.getByLabel('Name', { exact: true })
   await name.fill('Countess')

@@ -10,7 +10,7 @@ import { withProvider } from '../../integration/journeys/main-job.ts'
 
 /** Ends a hanging test; a passing one takes far less. */
 const LIMIT_MS = 600_000
-/** Maximum share of time for rendering a streamed 50 kB answer. */
+/** Longest allowed task while the page renders a streamed reply of 50 kB. */
 const MAX_LONGEST_TASK_MS = 1000
 
 const stack = new AsyncDisposableStack()
@@ -25,7 +25,7 @@ beforeAll(async () => {
 }, LIMIT_MS)
 afterAll(() => stack.disposeAsync(), LIMIT_MS)
 
-/** A new agent, the provider's answers to it, and the page of its conversation. */
+/** Creates an agent with the provider's reply, and opens its conversation. */
 async function openChat(answer: Answer = {}) {
   const { page, web, ada, complaints } = dashboard
   provider.answerWith(answer)
@@ -47,7 +47,7 @@ async function isReady(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
 }
 
-/** Says `Once upon `, and the rest when it is let. */
+/** Streams `Once upon `, and the rest when the returned function is called. */
 function answerInTwoParts(provider: ProviderDouble): () => void {
   const gate = Promise.withResolvers<void>()
   const beforeEvent = async (index: number) => {
@@ -177,7 +177,7 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-/** 50 kB of every kind of Markdown in pieces of some words, as a model sends them. */
+/** Returns 50 kB of every kind of Markdown in chunks of a few words, as a model streams them. */
 function longAnswer(): string[] {
   const parts = Array.from({ length: 110 }, (_none, index) => ANSWER.replace('A heading', `Part ${index}`))
   return (
@@ -192,7 +192,7 @@ test.skipIf(!hasBrowser())(
   'chat: a streaming answer of 50 kB never blocks the page',
   async () => {
     const pieces = longAnswer()
-    // As fast as the page can take it, in some hundred bursts.
+    // As fast as the page can render it, in several hundred bursts.
     const beforeEvent = (index: number) => (index % 8 === 0 ? Bun.sleep(4) : Promise.resolve())
     const chat = await openChat({ text: pieces, beforeEvent })
     const { page } = chat
@@ -230,7 +230,7 @@ test.skipIf(!hasBrowser())(
     await page.goto(url)
     await shows(page, 'Any news? 29')
     expect(await messagesOf(page).getByText('under the oak').count()).toBe(0)
-    // Sixty messages scroll in their own place: the page is as long as the window.
+    // Sixty messages scroll inside of their list, so the page itself does not scroll.
     expect(await page.evaluate('document.documentElement.scrollHeight - innerHeight')).toBe(0)
     // Following the link again leads to the same message.
     for (let times = 0; times < 2; times++) {

@@ -14,7 +14,7 @@ const PASSWORD = 'correct horse battery staple'
 
 beforeAll(buildDashboard, LIMIT_MS)
 
-/** A model that says `Once upon ` and goes on when it is let. */
+/** Starts a model that streams `Once upon ` and continues on request. */
 async function startTeller() {
   const provider = await startProvider()
   return {
@@ -22,7 +22,7 @@ async function startTeller() {
     hold() {
       provider.answerWith({ text: ['Once upon ', 'a time.'], fault: { hangAfterEvents: 1 } })
     },
-    /** From now on answers are held back before their first word. */
+    /** Delays replies before their first word. */
     wait() {
       const gate = Promise.withResolvers<void>()
       provider.answerWith(async () => {
@@ -224,7 +224,7 @@ async function attachFile(page: Page, { provider }: Awaited<ReturnType<typeof st
   const file = { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('The kettle is blue.') }
   await page.getByLabel('Files to attach').setInputFiles(file)
   await page.getByRole('button', { name: 'Remove notes.txt' }).waitFor()
-  // A file that is dropped on what was said belongs to the message too; left to the browser it would end the page.
+  // A file dropped on the message list is attached too; by default, the browser would open it and leave the page.
   await dropFile(page, 'dropped.txt')
   await page.getByRole('button', { name: 'Remove dropped.txt' }).click()
   // The draft keeps its uploads.

@@ -18,7 +18,7 @@ const engine = await findEngine()
 
 beforeAll(buildDashboard, LIMIT_MS)
 
-/** A one-line MCP server for the form's argument. It returns an environment value. */
+/** A one-line MCP server for the argument field of the form. It returns an environment variable. */
 const SERVER = [
   "const tools = [{ name: 'tell', description: 'Tells', inputSchema: { type: 'object', properties: {} } }]",
   "const info = { capabilities: { tools: {} }, serverInfo: { name: 'a', version: '1' } }",
@@ -106,7 +106,7 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-/** The badge says more to those who do not see it. */
+/** Waits for the status, whose hidden text for screen readers is longer than the visible one. */
 function statusOf(page: Page, status: RegExp): Promise<void> {
   return page.getByRole('heading', { level: 1 }).locator('..').getByText(status).first().waitFor()
 }

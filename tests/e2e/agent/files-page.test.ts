@@ -65,7 +65,7 @@ async function createFile(world: World): Promise<void> {
   await editorOf(page).getByText('# Tea at four').waitFor()
 }
 
-/** Chosen from the disk they go into the folder of the open file, dropped on the list to the top. */
+/** Uploads files: chosen ones go to the folder of the open file, dropped ones to the top folder. */
 async function bringFiles(world: World): Promise<void> {
   const { page } = world
   const files = page.getByRole('list', { name: 'Files', exact: true })
@@ -83,7 +83,7 @@ async function bringFiles(world: World): Promise<void> {
   expect(await contentOf(world, 'dropped.txt')).toBe('let go')
 }
 
-/** An upload with an existing name replaces the file and offers undo, even when other files are refused. */
+/** Checks that an upload with an existing name replaces the file and offers undo, even if other files are rejected. */
 async function replaceAndTakeBack(world: World): Promise<void> {
   const { page } = world
   const both = await page.evaluateHandle(`(() => {
@@ -143,7 +143,7 @@ async function commit(world: World): Promise<void> {
   expect(commits.map(({ subject }) => subject)).toEqual(['Plan the tea', 'Start version history'])
 }
 
-/** The agent works on the same file. */
+/** Creates a conflict: the agent changes the open file. */
 async function meetConflict(world: World): Promise<void> {
   const { page, ada, agentId } = world
   await editorOf(page).click()

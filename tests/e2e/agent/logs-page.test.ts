@@ -37,7 +37,7 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-/** One line each second, every tenth of them an error; the one to find is among the older ones. */
+/** Adds a line per second, every tenth an error. The searched line is among the older ones. */
 function addLines(dataDir: string, agentId: string): void {
   using db = new Database(join(dataDir, 'stead.db'))
   db.run('PRAGMA busy_timeout = 60000')
@@ -51,7 +51,7 @@ function addLines(dataDir: string, agentId: string): void {
   )
 }
 
-/** Far above the end nothing new is seen; to follow means to see it. */
+/** Checks that new lines stay out of view above the end, and that following the log shows them. */
 async function followFromAbove(page: Page): Promise<void> {
   const away = page.getByRole('button', { name: /^Latest$|new$/ })
   await page.getByRole('button', { name: 'Pause' }).click()
@@ -77,7 +77,7 @@ async function findLine(page: Page, address: string): Promise<void> {
   expect(link).toStartWith(address)
   await page.reload()
   await log.getByRole('definition').getByText('4711').waitFor()
-  // However many lines there are, only those in sight are drawn.
+  // Only visible lines are rendered.
   expect(await log.locator('button[aria-expanded]').count()).toBeLessThan(200)
   await page.goto(`${address}?line=999999999`)
   await page.getByText('The linked line is no longer stored.').waitFor()
@@ -98,7 +98,7 @@ async function drawTime(page: Page): Promise<void> {
   await until('all lines again', async () => (await shownCount(page)) === all)
 }
 
-/** Also those that are too old for the page. */
+/** Downloads all errors, including those too old for the page. */
 async function saveErrors(page: Page): Promise<void> {
   const saving = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Download' }).click()

@@ -69,7 +69,7 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-/** Notes after how many seconds what was seen. */
+/** Records the time in seconds of each observation. */
 function startWatch() {
   const startedAt = performance.now()
   const seconds: Record<string, number> = {}
@@ -79,7 +79,7 @@ function startWatch() {
   return Object.assign(note, { seconds })
 }
 
-/** @returns the address of its pages. */
+/** Creates an agent. @returns the URL of its pages. */
 async function createAgent(page: Page, web: string): Promise<string> {
   await page.goto(`${web}/signup`)
   await page.getByLabel('Name').fill('Ada')
@@ -93,7 +93,7 @@ async function createAgent(page: Page, web: string): Promise<string> {
   return page.url().replace(/\/agents\/([^/]+).*$/, '/agents/$1')
 }
 
-/** Follows the steps in the Telegram section: token, bot name, pairing code, approval. Then names the owner there. */
+/** Follows the steps of the Telegram section: token, bot name, pairing code, approval. Then selects the owner. */
 async function connect(page: Page, agentPath: string, bot: Bot): Promise<void> {
   await page.goto(`${agentPath}/settings`)
   const section = page.locator('section').filter({ has: page.getByRole('heading', { name: /^Telegram/ }) })

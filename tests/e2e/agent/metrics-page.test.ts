@@ -35,7 +35,7 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-/** 1000 tokens in and 500 out, at 0.15 and 0.60 dollars a million. */
+/** Checks the cost of 1,000 input and 500 output tokens at $0.15 and $0.60 per million. */
 async function seeFigures(page: Page): Promise<void> {
   const together = page.getByRole('region', { name: 'Total' })
   const figureOf = (name: string) => together.locator('div', { hasText: new RegExp(`^${name}`) })
@@ -89,7 +89,7 @@ async function deleteByName(page: Page, ada: Person, agentId: string): Promise<v
   await page.unroute(`**/api/agents/${agentId}`)
   const deletions: string[] = []
   page.on('request', (request) => request.method() === 'DELETE' && deletions.push(request.url()))
-  // Enter twice, as fast as a hand that is not sure.
+  // Submits twice in quick succession.
   await page.evaluate(`(() => { const form = document.querySelector('[role="alertdialog"] form')
     form.requestSubmit(); setTimeout(() => form.requestSubmit()) })()`)
   await page.waitForURL(/\/agents$/)

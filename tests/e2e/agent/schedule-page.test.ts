@@ -27,7 +27,7 @@ test.skipIf(!hasBrowser())(
     await createTask(page, ada)
     await changeAsCron(page, ada)
     await runNow(page, () => rest.resolve())
-    // The browser itself notes what a server refuses, here the schedule that is none.
+    // The browser logs the expected error response, to an invalid schedule.
     expect(complaints.filter((complaint) => !complaint.includes('status of 400'))).toEqual([])
     await failAndComeBack(page)
     await removeTask(page, ada)
@@ -71,7 +71,7 @@ async function changeAsCron(page: Page, ada: Person): Promise<void> {
   expect(await tasksOf(ada)).toMatchObject([{ cronSchedule: '0 8 * * *', enabled: false, nextRun: null }])
 }
 
-/** The model stops in the middle until what has come is on the page. */
+/** Runs a task whose reply pauses until its first part is on the page. */
 async function runNow(page: Page, goOn: () => void): Promise<void> {
   await page.getByRole('button', { name: 'Run now' }).click()
   await page.getByText('Running…').waitFor()

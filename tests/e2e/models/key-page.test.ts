@@ -41,7 +41,10 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-/** Two calls with a key of two cents a month and 10,000 tokens, and one of an agent. @returns the key's id. */
+/**
+ * Makes two calls with a key limited to two cents per month and 10,000 tokens, and one call of an agent. @returns the
+ * key's id.
+ */
 async function useKeyAndAgent(ada: Person, backend: string): Promise<string> {
   const wish = { name: 'Deploy script', monthlyBudgetUsd: 0.02, monthlyTokens: 10_000, models: [MODEL] }
   const { id, key } = await read(CreatedKey, ada.post('/api/keys', wish))
@@ -74,7 +77,7 @@ async function seeUse(page: Page, backend: string): Promise<void> {
   }
 }
 
-/** The limits of a key are changed where its use is seen; what is no limit is said at its field. */
+/** Changes the limits on the usage page of a key; an invalid limit is reported at its field. */
 async function changeLimits(page: Page): Promise<void> {
   const tokens = page.getByLabel('Tokens per month')
   const models = page.getByLabel('Allowed models, one per line')

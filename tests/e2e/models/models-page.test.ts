@@ -56,7 +56,7 @@ async function tryTwo(page: Page): Promise<void> {
   const small = dialog.getByRole('region', { name: `Answer from ${MINI}`, exact: true })
   await large.getByText('I am openai/gpt-4o.').waitFor()
   await small.getByText(`I am ${MINI}.`).waitFor()
-  // 1000 tokens in and 500 out, at 2.5 and 10 dollars a million, and at 0.15 and 0.60.
+  // 1,000 input and 500 output tokens at $2.50 and $10 per million, and at $0.15 and $0.60.
   for (const [answer, cost] of [[large, '$0.0075'] as const, [small, '$0.00045'] as const]) {
     await answer.getByText('1,000 input, 500 output').waitFor()
     await answer.getByText(cost, { exact: true }).waitFor()
@@ -77,7 +77,7 @@ async function failAndComeBack(page: Page, provider: ProviderDouble): Promise<vo
   await dialog.getByRole('button', { name: 'Stop' }).click()
   await small.getByText('Stopped.').waitFor()
   await small.getByText('One two three four.').waitFor()
-  // A frozen server is waited for until the user cancels.
+  // The page waits for a server that does not respond until the user cancels.
   await page.route('**/api/ai/chat', () => undefined)
   await dialog.getByRole('button', { name: 'Send to both' }).click()
   await small.getByText('Waiting for the first token…').waitFor()

@@ -34,7 +34,7 @@ withGit('an object that unpacks to 300 MB is refused before it is unpacked', asy
   const { status, body } = await get('git-diff')
   expect({ status, body }).toEqual({ status: 500, body: { ok: false, error: 'An object of Git is too large' } })
   expect(process.memoryUsage.rss() - before).toBeLessThan(250 * MEGABYTE)
-  // The object need not be read.
+  // The status does not read the object.
   expect((await get('git-status')).status).toBe(200)
 })
 
