@@ -20,7 +20,7 @@ const LAST_USED_STEP_MS = 60_000
 export const FEATURES = ['dashboard', 'marketplace', 'analytics']
 
 /** The owner of a key as stored now, and the limits of the key. */
-type KeyHolder = Identity & { scopes: readonly string[]; key: KeyLimits }
+export type KeyHolder = Identity & { scopes: readonly string[]; key: KeyLimits }
 
 /**
  * Returns the holder of a raw key that `client` uses; null for unknown, disabled and expired keys.
