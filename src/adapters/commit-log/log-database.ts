@@ -9,7 +9,7 @@ const READ_ONLY = '25006'
 
 type LogSql = postgres.Sql
 
-/** The PostgreSQL database of a cluster's log, at the first of several addresses that accepts writes. */
+/** The PostgreSQL database of a cluster's log, on the one of several servers that accepts writes. */
 export type LogDatabase = {
   /** @throws LogUnreachable when there is no answer in time; errors of PostgreSQL itself. */
   query<T>(run: (sql: LogSql) => PromiseLike<T>): Promise<T>
@@ -26,57 +26,91 @@ export class LogUnreachable extends Error {
  * @throws StartupError for an invalid URL.
  */
 export function openLogDatabase(urls: readonly string[]): LogDatabase {
-  const parsed = urls.map(parseUrl)
-  const [first] = parsed
-  if (!first) throw new StartupError('CLUSTER_LOG_URL: is empty')
-  const options: postgres.Options<Record<string, never>> = {
-    ssl: toSsl(first.searchParams.get('sslmode')),
-    target_session_attrs: 'read-write',
-    max: CONNECTIONS,
-    connect_timeout: CALL_MS / 1000,
-    backoff: () => 0.05,
-    fetch_types: false,
-    connection: { application_name: 'stead', statement_timeout: CALL_MS },
-    onnotice: () => undefined,
-  }
-  const hosts = parsed.map(({ host }) => host).join(',')
-  const address = `postgres://${first.username}:${first.password}@${hosts}${first.pathname}`
-  const connect = () => postgres(address, options)
-  let client = connect()
-  let failing: LogSql | null = null
+  const servers = urls.map(parseUrl)
+  if (servers.length === 0) throw new StartupError('CLUSTER_LOG_URL: is empty')
+  let primary: Promise<LogSql> | null = null
 
-  /** Concurrent calls that fail with one client replace it once. */
-  const replace = (failed: LogSql) => {
-    if (client !== failed || failing === failed) return
-    failing = failed
-    client = connect()
-    void failed.end({ timeout: 0 }).catch(() => undefined)
+  /** Concurrent calls that fail with one server give it up once. */
+  const giveUp = (failed: Promise<LogSql>) => {
+    if (primary !== failed) return
+    primary = null
+    failed.then(end, () => undefined)
   }
 
   return {
     async query(run) {
-      const used = client
-      let timer: Timer | undefined
-      const late = new Promise<never>((_resolve, reject) => {
-        timer = setTimeout(() => reject(new LogUnreachable('no answer in time')), CALL_MS)
-      })
+      primary ??= findPrimary(servers)
+      const used = primary
       try {
-        return await Promise.race([Promise.resolve(run(used)), late])
+        return await inTime(used.then(run))
       } catch (error) {
         if (isStatementError(error)) throw error
-        replace(used)
+        giveUp(used)
         throw error instanceof LogUnreachable ? error : new LogUnreachable(errorMessage(error), { cause: error })
-      } finally {
-        clearTimeout(timer)
       }
     },
-    close: () => client.end({ timeout: 1 }),
+    async close() {
+      const used = await primary?.catch(() => null)
+      await used?.end({ timeout: 1 })
+    },
   }
 }
 
 /** Returns whether the key exists already. */
 export function isDuplicate(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === DUPLICATE_KEY
+}
+
+/**
+ * Connects to all servers at once, because one that is lost does not answer. @returns the client of the first that is not
+ * in recovery. @throws LogUnreachable when there is none.
+ */
+async function findPrimary(servers: readonly URL[]): Promise<LogSql> {
+  const clients = servers.map(connect)
+  try {
+    const found = await Promise.any(clients.map(requirePrimary))
+    for (const client of clients) if (client !== found) end(client)
+    return found
+  } catch (error) {
+    for (const client of clients) end(client)
+    const reasons = error instanceof AggregateError ? error.errors.map(errorMessage).join('; ') : errorMessage(error)
+    throw new LogUnreachable(reasons, { cause: error })
+  }
+}
+
+async function requirePrimary(client: LogSql): Promise<LogSql> {
+  const [row] = await inTime(client`SELECT pg_is_in_recovery() AS is_standby`)
+  if (row?.is_standby !== false) throw new LogUnreachable('the server is a standby')
+  return client
+}
+
+function connect(server: URL): LogSql {
+  return postgres(`postgres://${server.username}:${server.password}@${server.host}${server.pathname}`, {
+    ssl: toSsl(server.searchParams.get('sslmode')),
+    max: CONNECTIONS,
+    connect_timeout: CALL_MS / 1000,
+    backoff: () => 0.05,
+    fetch_types: false,
+    connection: { application_name: 'stead', statement_timeout: CALL_MS },
+    onnotice: () => undefined,
+  })
+}
+
+function end(client: LogSql): void {
+  client.end({ timeout: 0 }).catch(() => undefined)
+}
+
+/** @throws LogUnreachable when the work takes longer than a call may. */
+async function inTime<T>(work: PromiseLike<T>): Promise<T> {
+  let timer: Timer | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new LogUnreachable('no answer in time')), CALL_MS)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** PostgreSQL answered and keeps the connection. Class 57 is a shutdown, 08 a lost connection, 25006 a former primary. */

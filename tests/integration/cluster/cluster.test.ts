@@ -305,7 +305,8 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('the primary of the log', () => {
       await using primary = await openPostgres()
       const own = await primary.createDatabase()
       await using standby = await primary.addStandby()
-      const logUrl = `${own},${own.replace(`:${primary.port}/`, `:${standby.port}/`)}`
+      // The standby comes first, as after an earlier failover.
+      const logUrl = `${own.replace(`:${primary.port}/`, `:${standby.port}/`)},${own}`
       await using one = await openNode(logUrl, 'one')
       await using two = await openNode(logUrl, 'two')
       await startNodes([one, two])
