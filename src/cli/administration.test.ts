@@ -3,6 +3,7 @@ import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { z } from 'zod'
+import { refuse, startS3 } from '../../tests/harness/objects/s3-server.ts'
 import { addMigratedDatabase } from '../../tests/harness/rows/migrated-file.ts'
 import { STEAD } from '../../tests/harness/server.ts'
 import { tempFolder } from '../../tests/harness/temp-folder.ts'
@@ -186,6 +187,30 @@ test('stead doctor: prints free disk, last and next backup, the mode, and what w
   expect(await lineOf('backups')).toMatch(new RegExp(`^✗ ${schedule} failed: the disk is full${next}`))
   using full = installation({ MIN_FREE_DISK_MB: '99999999999' })
   expect((await full.run(['doctor'])).stdout).toContain('✗ disk: ')
+}, 300_000)
+
+test('stead doctor: prints whether OBJECTS_URL answers, and exits with 1 when it does not', async () => {
+  await using s3 = await startS3()
+  using folder = tempFolder()
+  const toEnvironment = (address: string) => ({
+    ...{
+      AGENT_RUNTIME: 'process',
+      OBJECTS_URL: address,
+      S3_ENDPOINT: s3.settings.endpoint,
+      S3_REGION: s3.settings.region,
+    },
+    ...{ S3_ACCESS_KEY_ID: s3.settings.accessKeyId, S3_SECRET_ACCESS_KEY: s3.settings.secretAccessKey },
+  })
+  const examineWith = async (address: string) => {
+    using home = installation(toEnvironment(address))
+    const { stdout, exitCode } = await home.run(['doctor'])
+    return `${exitCode} ${stdout.split('\n').find((line) => line.includes('object store'))}`
+  }
+  expect(await examineWith(s3.address)).toContain(`0 ✓ object store: ${s3.address} answers`)
+  expect(await examineWith(`file:${folder.path}`)).toContain(`0 ✓ object store: ${folder.path} answers`)
+  expect(await examineWith(`file:${folder.path}/missing`)).toMatch(/^1 ✗ object store: OBJECTS_URL: /)
+  s3.setFault(() => refuse(403, 'AccessDenied'))
+  expect(await examineWith(s3.address)).toMatch(/^1 ✗ object store: OBJECTS_URL: /)
 }, 300_000)
 
 test('stead doctor: prints the schedule and place of backups of the dashboard unless the environment sets them', async () => {

@@ -1,8 +1,9 @@
-import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../../migrations/list.ts'
 import { createCommitLogStore } from '../adapters/commit-log/commit-log.ts'
 import { openLogDatabase } from '../adapters/commit-log/log-database.ts'
+import { openObjects } from '../adapters/objects/open-objects.ts'
 import { readInstanceLocation } from '../adapters/runtimes/process/place.ts'
 import { type Config, listWarnings, readConfig } from '../core/config.ts'
 import { errorMessage, isDamage } from '../core/errors.ts'
@@ -52,6 +53,7 @@ export async function examine(readEnvironment: () => Record<string, string | und
       await checkRuntime(config),
       checkNotifications(config),
       checkBackups(config, plan, new Date()),
+      ...(await checkObjects(config)),
       ...(await checkCluster(config)),
     ]
   } catch (error) {
@@ -83,6 +85,20 @@ async function checkCluster({ cluster }: Config): Promise<Check[]> {
     return [broken(name, `CLUSTER_LOG_URL: no server that accepts writes answers (${errorMessage(error)})`)]
   } finally {
     await store.close()
+  }
+}
+
+/** Checks that the store of videos and snapshots answers, and may be read. */
+async function checkObjects({ objects, dataDir }: Config): Promise<Check[]> {
+  const name = 'object store'
+  if ('folder' in objects && objects.folder === dataDir) return []
+  const text = 'folder' in objects ? objects.folder : objects.address
+  try {
+    if ('folder' in objects) accessSync(objects.folder, constants.R_OK | constants.W_OK)
+    await openObjects(objects).list('videos/')
+    return [ok(name, `${text} answers`)]
+  } catch (error) {
+    return [broken(name, `OBJECTS_URL: ${errorMessage(error)}`)]
   }
 }
 

@@ -1,14 +1,15 @@
 import { createReadStream, createWriteStream, existsSync, readFileSync } from 'node:fs'
-import { copyFile, readdir, rm, stat } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { migrations } from '../../../migrations/list.ts'
+import { openObjects } from '../../adapters/objects/open-objects.ts'
 import { readStoredInDocker } from '../../adapters/runtimes/docker/docker.ts'
 import { createEngine } from '../../adapters/runtimes/engine/engine.ts'
 import { readStoredInSwarm } from '../../adapters/runtimes/swarm/swarm.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { Config } from '../../core/config.ts'
+import type { Config, ObjectsPlace } from '../../core/config.ts'
 import { AppError, StartupError } from '../../core/errors.ts'
 import { requireWritableFolder } from '../../core/files/ownership.ts'
 import { VERSION } from '../../core/version.ts'
@@ -34,6 +35,8 @@ import { examineDatabase } from './verify.ts'
 
 export type BackupConfig = Pick<Config, 'dataDir' | 'databaseFile' | 'encryptionKey'> & {
   agents: Pick<Config['agents'], 'dockerHost'>
+  /** Where videos are stored; without it, in `dataDir`. */
+  objects?: ObjectsPlace
   /** Tests set a lower `scryptWorkFactor` to save time. */
   backups?: Pick<Config['backups'], 'passphrase'> & { to?: string; scryptWorkFactor?: number }
 }
@@ -121,7 +124,9 @@ async function stage(config: BackupConfig, createdAt: Date, staging: Staging, re
   await rm(database)
   for (const name of FOLDERS) {
     report(`copying ${name}`)
-    await captureFolder(join(dataDir, name), staging.toStaged(`data/${name}.tar.gz`))
+    const capture = (folder: string) => captureFolder(folder, staging.toStaged(`data/${name}.tar.gz`))
+    if (name === 'videos' && config.objects) await withObjects(config.objects, name, staging, capture)
+    else await capture(join(dataDir, name))
   }
   const instance = (await readStaged(staging, INSTANCE)) ?? ''
   const engines = toEngines(config, instance)
@@ -134,6 +139,32 @@ async function stage(config: BackupConfig, createdAt: Date, staging: Staging, re
   const files = await sumAll(staging)
   const head = { format: 'stead-backup', formatVersion: 1, createdAt: createdAt.toISOString(), stead: VERSION } as const
   return { ...head, instance, schema, databaseBytes, key, files, agents }
+}
+
+/** Calls `work` with a folder of the objects below a prefix, which come from the bucket if they are in one. */
+async function withObjects(
+  place: ObjectsPlace,
+  prefix: string,
+  staging: Staging,
+  work: (folder: string) => Promise<unknown>,
+): Promise<void> {
+  if ('folder' in place) {
+    await work(join(place.folder, prefix))
+    return
+  }
+  const objects = openObjects(place)
+  const folder = join(staging.path, 'objects')
+  for (const { name } of await objects.list(`${prefix}/`)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true, mode: 0o700 })
+    await objects.use(name, (file) => copyFile(file, join(folder, name))).catch(ignoreRemoved)
+  }
+  await work(join(folder, prefix))
+  await rm(folder, { recursive: true, force: true })
+}
+
+/** An object may be removed between the list and its copy. */
+function ignoreRemoved(error: unknown): void {
+  if (!(error instanceof AppError && error.kind === 'not_found')) throw error
 }
 
 /** Copies keys and other small files. @returns the paths of the files that exist. */

@@ -3,8 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { openObjects } from '../../../src/adapters/objects/open-objects.ts'
 import { openObjectStore } from '../../../src/adapters/objects/s3.ts'
 import { systemClock } from '../../../src/core/clock.ts'
+import { createBackup } from '../../../src/server/backups/create.ts'
 import { restoreBackup } from '../../../src/server/backups/restore.ts'
 import { type RunConfig, runBackup } from '../../../src/server/backups/run.ts'
 import { createBackupStore, createRemoteBackup, withLocalBackup } from '../../../src/server/backups/store.ts'
@@ -155,3 +157,23 @@ test('s3://: an object that differs from the upload is not a backup and is delet
   await expect(runBackup({ config, clock: at(0) })).rejects.toThrow('is not what was sent')
   expect(await list()).toEqual([])
 })
+
+test(
+  'a backup contains the videos that OBJECTS_URL keeps in a bucket',
+  async () => {
+    await using s3 = await startS3()
+    using folder = tempFolder()
+    const installation = await fillInstallation(folder.file('data'))
+    const objects = { address: s3.address, s3: s3.settings }
+    const content = randomBytes(300_000)
+    await openObjects(objects).put('videos/vid_1.mp4', async (file) => writeFileSync(file, content))
+    const { file } = await createBackup({ config: { ...installation, objects }, clock: systemClock }, folder.path)
+    const dataDir = folder.file('restored')
+    await restoreBackup({ clock: systemClock }, { file, dataDir, isInPlace: false, givenKey: null }, () => {})
+    expect(readTree(join(dataDir, 'videos'))).toEqual({ 'vid_1.mp4': content.toString('base64') })
+    s3.setFault(() => refuse(403, 'AccessDenied'))
+    const refused = createBackup({ config: { ...installation, objects }, clock: systemClock }, folder.file('two.tar'))
+    await expect(refused).rejects.toMatchObject({ kind: 'unavailable' })
+  },
+  LIMIT_MS,
+)
