@@ -44,7 +44,8 @@ export type SealPurpose = `${SealedPlace}:${string}` | 'sign-in waiting for a se
  * them.
  */
 export const KEPT_KEYS = ['clone-memo', 'spec-digest'] as const
-export type KeptKey = (typeof KEPT_KEYS)[number]
+/** `operator-webhooks` is kept in the database of a cluster only. */
+export type KeptKey = (typeof KEPT_KEYS)[number] | 'operator-webhooks'
 
 /** Purposes of derived keys. Except for `KEPT_KEYS`, they change with the master key. */
 export type DerivedKey =

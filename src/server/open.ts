@@ -21,6 +21,7 @@ import { write } from '../db/write.ts'
 import { noteKey, readKeptKey } from '../features/accounts/encryption/master-key.ts'
 import { requireDefaultPlan, takePlansOfFile } from '../features/accounts/own-plans/own-plans.ts'
 import { PASSWORD_COST } from '../features/accounts/passwords/passwords.ts'
+import { keepClusterWebhookKey } from '../features/accounts/notifications/webhook-key.ts'
 import { createConfiguredOwner, issueSetupLink, type SetupLink } from '../features/accounts/registration/setup.ts'
 import { forgetTunnels } from '../features/agents/installations/tunnel-state.ts'
 import {
@@ -127,7 +128,11 @@ async function openOn(connection: Connection, parts: ServerParts): Promise<OpenS
   const { db } = connection
   const isFollower = cluster?.role() === 'follower'
   if (!isFollower) {
-    await write(db, (tx) => noteKey(tx, createSealer(encryptionKey)))
+    const sealer = createSealer(encryptionKey)
+    await write(db, (tx) => {
+      noteKey(tx, sealer)
+      if (cluster) keepClusterWebhookKey(tx, sealer, config.dataDir)
+    })
     await preparePlans(db, parts)
   }
   await sweepBackups(config).catch((error) =>

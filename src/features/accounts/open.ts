@@ -9,6 +9,7 @@ import { createIssuerKeys, wellKnownUrl } from '../../adapters/identity/issuer-k
 import { createLiveMailer, type Mailer } from '../../adapters/mail/mail.ts'
 import type { Config } from '../../core/config.ts'
 import type { Tx } from '../../db/open.ts'
+import { isLogged } from '../../db/write.ts'
 import { createBodies } from '../../http/bodies/unfinished.ts'
 import { createIdempotency } from '../../http/idempotency.ts'
 import { requireInternalKey } from '../../http/internal-key.ts'
@@ -19,9 +20,10 @@ import { createProofOfWork, DIFFICULTY_BITS } from './bot-detection/bot-detectio
 import type { CopyKeyUsage } from './keys/keys.ts'
 import { createKeyVerifier } from './keys/verify.ts'
 import { createKnownDevices } from './lockout/known-devices.ts'
-import { createChannels, enqueueNotification, readOrCreateWebhookKey } from './notifications/notify-operators.ts'
+import { createChannels, enqueueNotification } from './notifications/notify-operators.ts'
 import type { Notification } from './notifications/schemas.ts'
 import { createSendNotice } from './notifications/send-notice.ts'
+import { readClusterWebhookKey, readOrCreateWebhookKey } from './notifications/webhook-key.ts'
 import { createPasswords, type PasswordCost } from './passwords/passwords.ts'
 import type { GrantCredits } from './referrals/referrals.ts'
 import { createSecurityEventVerifier } from './security-events/receive.ts'
@@ -190,9 +192,11 @@ function openIdentities(base: Base, settings: AccountsSettings, { readBalance }:
 
 /** Opens notifications to operators and owners. Addresses that owners choose are requested through the egress only. */
 function openNotifications(base: Base, { dataDir, summarizer, watchdog }: AccountsSettings) {
-  const { clock, enqueue, log } = base
+  const { clock, db, enqueue, log, sealer } = base
   const { telegram, webhook } = watchdog
-  const secret = () => webhook.secret ?? readOrCreateWebhookKey(dataDir, log)
+  const readKey = () =>
+    isLogged(db) ? readClusterWebhookKey(db, sealer, dataDir) : readOrCreateWebhookKey(dataDir, log)
+  const secret = () => webhook.secret ?? readKey()
   const channels = createChannels({
     telegram: createTelegram(telegram, base),
     webhook: createWebhook({ url: webhook.url, secret }, base),

@@ -40,11 +40,13 @@ export function readKeptKey(db: Db, sealer: Sealer, name: KeptKey): Buffer {
   return row ? Buffer.from(sealer.unseal(row.sealedKey, `kept_keys:${name}`), 'base64url') : sealer.deriveKey(name)
 }
 
+/** Stores a key unless it is kept already. */
+export function keepKey(tx: Tx, sealer: Sealer, name: KeptKey, key: Buffer): void {
+  const sealedKey = sealer.seal(key.toString('base64url'), `kept_keys:${name}`)
+  tx.insert(keptKeys).values({ name, sealedKey }).onConflictDoNothing().run()
+}
+
 /** Stores the keys that must survive the replacement of the master key. */
 export function keepKeys(tx: Tx, sealer: Sealer): void {
-  for (const name of KEPT_KEYS) {
-    const key = readKeptKey(tx, sealer, name).toString('base64url')
-    const sealedKey = sealer.seal(key, `kept_keys:${name}`)
-    tx.insert(keptKeys).values({ name, sealedKey }).onConflictDoNothing().run()
-  }
+  for (const name of KEPT_KEYS) keepKey(tx, sealer, name, readKeptKey(tx, sealer, name))
 }

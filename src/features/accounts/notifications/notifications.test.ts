@@ -12,7 +12,8 @@ import { createWebhook } from '../../../adapters/channels/messenger.ts'
 import { createLog } from '../../../core/log.ts'
 import { write } from '../../../db/write.ts'
 import { jobs } from '../../../jobs/tables.ts'
-import { deleteOldDeliveries, readOrCreateWebhookKey, toOperatorText } from './notify-operators.ts'
+import { deleteOldDeliveries, toOperatorText } from './notify-operators.ts'
+import { keepClusterWebhookKey, readClusterWebhookKey, readOrCreateWebhookKey } from './webhook-key.ts'
 import { type Notification, TestNotificationResult } from './schemas.ts'
 import { notificationDeliveries } from './tables.ts'
 
@@ -168,6 +169,27 @@ test('a secret is generated once when none is given, and only its owner can read
   expect(lines.join('')).toContain('webhook.key')
   expect(lines.join('')).not.toContain(secret)
   expect(() => readOrCreateWebhookKey(join(dirname(folder.path), 'nowhere'), log)).toThrow('WATCHDOG_WEBHOOK_SECRET: ')
+})
+
+test('readClusterWebhookKey returns the secret of the founder on every node', async () => {
+  using founder = tempFolder()
+  using other = tempFolder()
+  const { platform } = testPlatform()
+  const { db, sealer } = platform
+  const secret = readOrCreateWebhookKey(founder.path, createLog('silent'))
+  readOrCreateWebhookKey(other.path, createLog('silent'))
+  for (const { path } of [founder, other]) await write(db, (tx) => keepClusterWebhookKey(tx, sealer, path))
+  expect(readClusterWebhookKey(db, sealer, other.path)).toBe(secret)
+  expect(readOrCreateWebhookKey(other.path, createLog('silent'))).toBe(secret)
+})
+
+test('readClusterWebhookKey derives the secret from the encryption key when the founder has no file', async () => {
+  using node = tempFolder()
+  const [one, two] = [testPlatform().platform, testPlatform().platform]
+  for (const { db, sealer } of [one, two]) await write(db, (tx) => keepClusterWebhookKey(tx, sealer, node.path))
+  const secret = readClusterWebhookKey(one.db, one.sealer, node.path)
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+  expect(readClusterWebhookKey(two.db, two.sealer, node.path)).toBe(secret)
 })
 
 test('a text message has four lines, whatever the agent’s name', () => {

@@ -1,12 +1,8 @@
-import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import { and, asc, eq, isNull, lt, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Telegram, Webhook } from '../../../adapters/channels/messenger.ts'
 import type { Sent } from '../../../adapters/egress/outbound.ts'
 import { addDays, type Clock } from '../../../core/clock.ts'
-import type { Log } from '../../../core/log.ts'
-import { readOrCreate } from '../../../core/text/read-or-create.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
@@ -128,18 +124,6 @@ export function createChannels(outside: {
     })
   }
   return channels
-}
-
-/**
- * Reads the secret that signs webhooks when none is configured; creates it once with mode 0600 and logs its path.
- * @throws StartupError when the file cannot be used.
- */
-export function readOrCreateWebhookKey(dataDir: string, log: Log): string {
-  const file = join(dataDir, 'webhook.key')
-  const create = () => `whsec_${randomBytes(32).toString('base64')}\n`
-  const key = readOrCreate(file, 'WATCHDOG_WEBHOOK_SECRET', create)
-  log.info({ file }, 'watchdog webhooks are signed with the secret in this file')
-  return key
 }
 
 const CLEAN_UP_MS = 3_600_000
