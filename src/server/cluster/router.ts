@@ -96,13 +96,14 @@ export function createClusterRouter(node: ClusterNode, key: Buffer, log: Log): C
     const leaderUrl = node.leaderUrl()
     if (path === '/healthz') return Response.json({ status: 'ok' })
     if (path === '/readyz') return leaderUrl ? Response.json({ status: 'ok' }) : unavailable('No leader', true)
-    const isReadable = isRead(request) && !isWebSocket(request) && !isCallback(path) && node.canRead()
+    const isReadable = isRead(request) && !isWebSocket(request) && !isOfLeader(path) && node.canRead()
     if (isReadable && (await node.waitFor(wantedPosition(request), WAIT_MS))) {
       const answer = await serveHere(received)
       if (answer?.status !== 503 || !leaderUrl) return answer
       await answer.body?.cancel()
     }
-    return leaderUrl ? forward(received, leaderUrl) : unavailable('The cluster has no leader at the moment.', true)
+    if (leaderUrl) return forward(received, leaderUrl)
+    return path === '/health' ? serveHere(received) : unavailable('The cluster has no leader at the moment.', true)
   }
 
   return {
@@ -126,9 +127,9 @@ function isWebSocket({ headers }: Request): boolean {
   return headers.get('upgrade')?.toLowerCase() === 'websocket'
 }
 
-/** A sign-in ends with a GET that writes. */
-function isCallback(path: string): boolean {
-  return path.endsWith('/callback')
+/** A sign-in ends with a GET that writes, and only the leader knows whether agents can run. */
+function isOfLeader(path: string): boolean {
+  return path.endsWith('/callback') || path === '/health'
 }
 
 /** Returns whether the connection failed, so that the leader received nothing. */
