@@ -4,6 +4,8 @@ import { errorMessage, StartupError } from '../../core/errors.ts'
 /** Time limit of one call; the service answers 503 soon afterwards. */
 const CALL_MS = 2000
 const CONNECTIONS = 4
+/** Pause before another search for a server, because each one authenticates at all of them. */
+const SEARCH_PAUSE_MS = 200
 const DUPLICATE_KEY = '23505'
 const READ_ONLY = '25006'
 
@@ -29,7 +31,15 @@ export function openLogDatabase(urls: readonly string[]): LogDatabase {
   const servers = urls.map(parseUrl)
   if (servers.length === 0) throw new StartupError('CLUSTER_LOG_URL: is empty')
   let primary: Promise<LogSql> | null = null
+  let pauseMs = 0
 
+  const search = async () => {
+    await Bun.sleep(pauseMs)
+    pauseMs = SEARCH_PAUSE_MS
+    const found = await findPrimary(servers)
+    pauseMs = 0
+    return found
+  }
   /** Concurrent calls that fail with one server give it up once. */
   const giveUp = (failed: Promise<LogSql>) => {
     if (primary !== failed) return
@@ -39,7 +49,7 @@ export function openLogDatabase(urls: readonly string[]): LogDatabase {
 
   return {
     async query(run) {
-      primary ??= findPrimary(servers)
+      primary ??= search()
       const used = primary
       try {
         return await inTime(used.then(run))

@@ -24,6 +24,8 @@ const RENEW_MS = 500
 /** How often a follower reads the log. */
 const FOLLOW_MS = 100
 const REPORT_MS = 1000
+/** When the log is back, its leader may go on first: nothing has to be opened anew then. */
+const FORMER_LEADER_MS = 1500
 /** A node that differs again sooner stops. */
 const CLONE_PAUSE_MS = 10 * 60_000
 /** How long a stopping leader waits for its successor. */
@@ -63,6 +65,7 @@ class Node {
   /** The last known entry of the log. */
   #newest = 0
   #isReachable = true
+  #reachableSinceMs = Number.NEGATIVE_INFINITY
   /** The leader has migrations that this program or this file lacks. */
   #isOutdated = false
   #isMigrationDue = false
@@ -186,13 +189,19 @@ class Node {
         this.#noteFailure(error)
         if (error instanceof DivergenceError) await this.#cloneAgain(reopen)
       }
-      await Bun.sleep(this.#role === 'leader' ? RENEW_MS : FOLLOW_MS)
+      await Bun.sleep(this.#role === 'leader' && this.#isReachable ? RENEW_MS : FOLLOW_MS)
     }
   }
 
   #noteReachable(): void {
-    if (!this.#isReachable) this.#log.info('the log of the cluster answers again')
+    if (this.#isReachable) return
+    this.#log.info('the log of the cluster answers again')
     this.#isReachable = true
+    this.#reachableSinceMs = performance.now()
+  }
+
+  #isJustReachable(): boolean {
+    return !this.#isReachable || performance.now() - this.#reachableSinceMs < FORMER_LEADER_MS
   }
 
   #noteFailure(error: unknown): void {
@@ -242,7 +251,7 @@ class Node {
     if (caughtUp.state === 'behind') return this.#takeMigrations(caughtUp.schema, reopen)
     this.#isOutdated = false
     await this.#checks.compare()
-    if (isLed || !(await this.#lease.hold())) return
+    if (isLed || this.#isJustReachable() || !(await this.#lease.hold())) return
     if (!(await this.#local.takeLead())) return
     await this.#snapshots.refresh()
     await this.#changeRole('leader', reopen)
