@@ -21,10 +21,10 @@ import type { ClusterNode } from './server/cluster/node.ts'
 import { requireWhole } from './server/damage.ts'
 import { openKey } from './server/keys/encryption-key.ts'
 import { startDatabaseCheck } from './server/later-check.ts'
-import { createAgentListener } from './server/listeners/agent-listener.ts'
+import { type AgentDoor, createAgentListener } from './server/listeners/agent-listener.ts'
 import { createEgressProxyListener } from './server/listeners/egress-proxy.ts'
 import { createMisdirectedNote, hostRuleOf } from './server/listeners/hosts.ts'
-import { listen } from './server/listeners/listen.ts'
+import { type Listeners, listen } from './server/listeners/listen.ts'
 import { type OpenServer, openServer } from './server/open.ts'
 import { noteServerAddress } from './server/server-address.ts'
 
@@ -101,7 +101,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
       bound: {
         webUrl: listeners.urls.web,
         webPort: listeners.ports.web,
-        ...{ urlForAgents: createAgentListener({ config, listeners }), proxyForAgents: listeners.proxyForAgents },
+        ...{ urlForAgents: toUrlForAgents(config, listeners), proxyForAgents: listeners.proxyForAgents },
         countUnderWay: listeners.countUnderWay,
       },
     })
@@ -150,6 +150,12 @@ export async function serve(options: ServeOptions): Promise<Server> {
       unlock()
     },
   }
+}
+
+/** Agents of a cluster may have an address that stays when another node leads. */
+function toUrlForAgents(config: Config, listeners: Listeners): AgentDoor {
+  const agentsUrl = config.cluster?.agentsUrl
+  return agentsUrl ? async () => agentsUrl : createAgentListener({ config, listeners })
 }
 
 /** Opens the listeners of the APIs and the egress proxy of agents. */

@@ -131,6 +131,7 @@ function toCluster(env: Settings, environment: Record<string, string | undefined
     logUrls: env.CLUSTER_LOG_URL,
     nodeUrl: env.CLUSTER_NODE_URL,
     nodeId: env.CLUSTER_NODE_ID,
+    agentsUrl: env.CLUSTER_AGENTS_URL ?? null,
     allowsAsync: env.CLUSTER_ALLOW_ASYNC,
     checkMs: env.CLUSTER_CHECK_MINUTES * 60_000,
   }

@@ -10,6 +10,11 @@ export const CLUSTER = {
   CLUSTER_NODE_URL: url
     .optional()
     .describe('URL of the backend port of this node, by which the other nodes of the cluster reach it'),
+  CLUSTER_AGENTS_URL: url
+    .optional()
+    .describe(
+      'URL of a backend port by which agents reach the cluster whichever node leads, such as that of the load balancer. Without it, agents call the node that deployed them',
+    ),
   CLUSTER_NODE_ID: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be letters, digits, dots, dashes and underscores')
