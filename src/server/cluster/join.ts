@@ -1,5 +1,6 @@
-import { existsSync, renameSync } from 'node:fs'
+import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { migrations } from '../../../migrations/list.ts'
 import { type CommitLogStore, createCommitLogStore } from '../../adapters/commit-log/commit-log.ts'
 import { LogUnreachable, openLogDatabase } from '../../adapters/commit-log/log-database.ts'
@@ -8,6 +9,7 @@ import { errorMessage, StartupError } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { createSealer } from '../../core/secrets.ts'
+import { readOrCreate } from '../../core/text/read-or-create.ts'
 import {
   type LogPosition,
   readPositionOfFile,
@@ -22,24 +24,25 @@ const RETRY_MS = 500
 const MAX_CLOCK_DIFFERENCE_MS = 5000
 
 export type ClusterConfig = NonNullable<Config['cluster']>
-type JoinConfig = Pick<Config, 'databaseFile' | 'encryptionKey'> & { cluster: ClusterConfig }
+type JoinConfig = Pick<Config, 'dataDir' | 'databaseFile' | 'encryptionKey'> & { cluster: ClusterConfig }
 
 /** A node's access to the log, and the identity of its cluster. */
 export type Membership = { store: CommitLogStore; clusterId: string }
 
 /**
- * Connects to the commit log, and checks that this node and its database file belong to the cluster.
+ * Connects to the commit log, and checks that this node and its database file belong to the cluster. The cluster has the
+ * instance id of its founder, which becomes that of each node: containers and services carry it.
  * @throws StartupError for another cluster, encryption key, SQLite version or clock, or when the log does not answer.
  */
 export async function joinCluster(config: JoinConfig, log: Log): Promise<Membership> {
   const store = createCommitLogStore(openLogDatabase(config.cluster.logUrls))
+  const instanceFile = join(config.dataDir, 'instance.id')
   const mine = {
-    id: randomText(12).toLowerCase(),
+    id: readOrCreate(instanceFile, 'DATA_DIR', () => randomText(12).toLowerCase()),
     keyCheck: toKeyCheck(config.encryptionKey ?? ''),
     sqliteVersion: readSqliteVersion(),
   }
   const cluster = await untilReachable(() => store.prepare(mine))
-  const isFounder = cluster.id === mine.id
   if (cluster.keyCheck !== mine.keyCheck) {
     throw new StartupError('ENCRYPTION_KEY: differs from the key of the cluster in CLUSTER_LOG_URL')
   }
@@ -49,8 +52,15 @@ export async function joinCluster(config: JoinConfig, log: Log): Promise<Members
     )
   }
   await requireSameClock(store)
+  const isFounder = cluster.id === mine.id && (await untilReachable(() => isUnused(store)))
   await prepareFile({ file: config.databaseFile, clusterId: cluster.id, isFounder, store, log })
+  if (cluster.id !== mine.id) writeFileSync(instanceFile, cluster.id, { mode: 0o600 })
   return { store, clusterId: cluster.id }
+}
+
+async function isUnused(store: CommitLogStore): Promise<boolean> {
+  const { newest } = await store.readState()
+  return newest === 0 && (await store.findSnapshot()) === null
 }
 
 /** Replaces the database file by the newest snapshot, and keeps the old one beside it. @returns false without a snapshot. */

@@ -14,6 +14,7 @@ import {
   listGenerations,
   openLateModel,
   openNode,
+  readInstance,
   readStatus,
   register,
   setUp,
@@ -215,17 +216,19 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
       const single = await one.start(alone)
       await setUp(one)
       await single.stop()
+      const instance = readInstance(one)
       const [first] = await startNodes([one])
       const [second] = await startNodes([two])
       await untilEqual([one, two])
       expect(listAccounts(two).size).toBe(1)
       await untilSameRows(two, one)
+      expect([readInstance(one), readInstance(two)]).toEqual([instance, instance])
       await second?.stop()
       await first?.stop()
       const refused = await one.run(['serve'], { environment: alone })
       expect(`${refused.exitCode} ${refused.stderr}`).toMatch(/^78 stead: CLUSTER_LOG_URL: must be set, because/)
       const left = await one.run(['cluster', 'leave', '--json'])
-      expect(JSON.parse(left.stdout)).toEqual({ cluster: expect.any(String), position: expect.any(Number) })
+      expect(JSON.parse(left.stdout)).toEqual({ cluster: instance, position: expect.any(Number) })
       expect((await one.run(['cluster', 'leave'])).stderr).toContain('the database belongs to no cluster')
       await one.start(alone)
       expect(listAccounts(one).size).toBe(1)

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -194,6 +195,11 @@ export async function openLateModel(ms: number): Promise<AsyncDisposable & { url
     },
   })
   return { url: `http://127.0.0.1:${server.port}`, [Symbol.asyncDispose]: () => server.stop(true) }
+}
+
+/** Returns the id that a node's containers and services carry. */
+export function readInstance({ dataDir }: TestNode): string {
+  return readFileSync(join(dataDir, 'instance.id'), 'utf8').trim()
 }
 
 /** Changes rows of a running node without the log, as a damaged disk would. */
