@@ -240,6 +240,7 @@ class Node {
       // Another leader may have written: what this process has in memory is out of date.
       if (this.position() !== before) return this.#changeRole('leader', reopen)
     }
+    this.#noteReachable()
     this.#snapshots.saveWhenDue(this.position())
     await this.#reportSometimes()
   }
@@ -305,8 +306,9 @@ class Node {
   #findRefusal(): AppError | null {
     if (this.#role !== 'leader')
       return createRefusal('This node of the cluster does not write.', { code: 'NOT_LEADER' })
+    // Without its lease a leader may still write: the log refuses it when another node has written.
     const isSafe = !this.#local.isOvertaken() && !this.#local.isUncertain()
-    return isSafe && this.#isReachable && this.#lease.isHeld() ? null : createLogRefusal()
+    return isSafe && this.#isReachable ? null : createLogRefusal()
   }
 
   async #reportSometimes(): Promise<void> {
