@@ -37,14 +37,18 @@ const PRAGMAS = [
 
 /**
  * Opens the file (mode 0600, folder 0700), or an in-memory database: empty for `:memory:`, a copy for serialized bytes.
- * With `hasOwnReader`, `db` reads by a connection of its own, which sees only what is committed.
+ * With `hasOwnReader`, for a node of a cluster, `db` reads by a connection of its own, which sees only what is committed.
  * @throws StartupError when the folder cannot be written or a pragma has no effect.
  */
 export function openDatabase(file: string | Buffer, { hasOwnReader = false } = {}): Connection {
   const sqlite = openFile(file)
   const tx = drizzle(sqlite, { casing: 'snake_case' })
   const reader = hasOwnReader ? openFile(file) : sqlite
-  if (hasOwnReader) reader.pragma('query_only = ON')
+  if (hasOwnReader) {
+    reader.pragma('query_only = ON')
+    // The log is what is durable: after a loss of power the file is consistent, and reads what it lacks from the log.
+    sqlite.pragma('synchronous = NORMAL')
+  }
   return {
     db: hasOwnReader ? drizzle(reader, { casing: 'snake_case' }) : tx,
     tx,
