@@ -92,6 +92,8 @@ async function carryOn(deps: TurnsDeps, work: Work, signals: Signals): Promise<T
     }
     await keeper.stop()
     await write(deps.db, (tx) => endTurn(deps.clock, tx, turn, { log, figures: work.figures.read(), end }))
+    // A former leader of a cluster cannot write, and must not stop a turn that its successor continues.
+    if (end.state !== 'done') await stopAtAgent(deps, turn)
     return end
   } catch (error) {
     deps.log.error({ turn: turn.id, error: errorMessage(error) }, 'failed to save the outcome of a turn')
@@ -112,7 +114,6 @@ async function answer(deps: TurnsDeps, work: Work, signals: Signals, onEvent: ()
     return { state: 'done' }
   } catch (error) {
     if (closing.aborted && !stopping.aborted) return { state: 'failed', error: toAppError(closing.reason) }
-    await stopAtAgent(deps, work.turn)
     if (stopping.aborted || isStopped(error)) return { state: 'stopped' }
     if (!(error instanceof AppError))
       deps.log.error({ turn: work.turn.id, error: describeFailure(error) }, 'turn failed')
