@@ -13,9 +13,9 @@ import { createLog } from '../../../core/log.ts'
 import { write } from '../../../db/write.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { deleteOldDeliveries, toOperatorText } from './notify-operators.ts'
-import { keepClusterWebhookKey, readClusterWebhookKey, readOrCreateWebhookKey } from './webhook-key.ts'
 import { type Notification, TestNotificationResult } from './schemas.ts'
 import { notificationDeliveries } from './tables.ts'
+import { keepClusterWebhookKey, readClusterWebhookKey, readOrCreateWebhookKey } from './webhook-key.ts'
 
 const DEGRADED: Notification = {
   id: 'wdg_1',
