@@ -13,6 +13,7 @@ import { runChild } from './child.ts'
 import { measureCost } from './cost.ts'
 import { measureCpu } from './cpu.ts'
 import { measureContainer, measureDeploy } from './deploy.ts'
+import { measureLog } from './log.ts'
 import { measureMemory } from './memory.ts'
 import { isOk, type Measurement, toJson, toTable } from './report.ts'
 import { measureSession } from './session.ts'
@@ -30,6 +31,7 @@ const CASES: Readonly<Record<string, (bench: Workbench) => Promise<Measurement[]
   cpu: measureCpu,
   turn: measureTurn,
   write: measureWrite,
+  log: measureLog,
   cost: measureCost,
   summarize: measureSummarize,
   memory: measureMemory,

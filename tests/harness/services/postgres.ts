@@ -25,9 +25,10 @@ export type TestStandby = AsyncDisposable & { port: number; promote(): Promise<v
 /** PostgreSQL refuses to run as root. */
 const isRoot = process.getuid?.() === 0
 
-export async function openPostgres(): Promise<TestPostgres> {
+/** `isDurable` waits for the disk at each commit, for measurements. */
+export async function openPostgres({ isDurable = false } = {}): Promise<TestPostgres> {
   const folder = tempFolder()
-  const server = await createServer(folder)
+  const server = await createServer(folder, isDurable)
   await runProgram('initdb', ['-D', server.data, '-A', 'trust', '-U', USER, '--no-sync'])
   await server.start()
   let databases = 0
@@ -42,7 +43,7 @@ export async function openPostgres(): Promise<TestPostgres> {
     },
     async addStandby() {
       const standbyFolder = tempFolder()
-      const standby = await createServer(standbyFolder)
+      const standby = await createServer(standbyFolder, isDurable)
       const from = ['-h', '127.0.0.1', '-p', String(server.port), '-U', USER]
       await runProgram('pg_basebackup', ['-D', standby.data, '-R', '-X', 'stream', '-c', 'fast', ...from])
       await standby.start()
@@ -65,11 +66,11 @@ export async function openPostgres(): Promise<TestPostgres> {
   }
 }
 
-async function createServer(folder: ReturnType<typeof tempFolder>) {
+async function createServer(folder: ReturnType<typeof tempFolder>, isDurable: boolean) {
   const [port = 0] = await findFreePorts(1)
   const data = folder.file('data')
   if (isRoot) giveToPostgres(folder.path)
-  const options = `-p ${port} -k ${folder.path} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=100`
+  const options = `-p ${port} -k ${folder.path} -c listen_addresses=127.0.0.1 -c fsync=${isDurable ? 'on' : 'off'} -c max_connections=100`
   const start = () => runProgram('pg_ctl', ['-D', data, '-w', '-o', options, '-l', folder.file('log'), 'start'])
   return {
     port,
@@ -88,9 +89,11 @@ async function runProgram(name: string, args: readonly string[]): Promise<void> 
   if (code !== 0) throw new Error(`${name} ended with ${code}`)
 }
 
-function giveToPostgres(path: string): void {
+/** Makes a folder that of the user of PostgreSQL, whom it returns. */
+export function giveToPostgres(path: string): { uid: number; gid: number } {
   const { uid, gid } = statSync('/var/lib/postgresql')
   chownSync(path, uid, gid)
+  return { uid, gid }
 }
 
 function findPrograms(): string | null {
