@@ -148,6 +148,12 @@ export const CASES: Readonly<Record<string, Case>> = {
     files: ['tests/stress/kill'],
     environment: { WRITE_KILLS: '50' },
   },
+  cluster: {
+    description:
+      'A cluster on machines of its own loses nothing over 5 losses each of a node, its database and its network',
+    files: ['tests/stress/cluster/'],
+    environment: { CLUSTER_ROUNDS: '5' },
+  },
   turns: {
     description: 'No chat turn is lost or answered twice over 50 kills of the platform and 50 of the agent',
     files: ['tests/stress/turns'],

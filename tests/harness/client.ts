@@ -52,6 +52,7 @@ const Agents = z.object({ agents: z.array(Named) })
 export async function createAgent(person: Person, request: { name?: string; model?: string } = {}): Promise<string> {
   const response = await person.post('/api/agents/provision', { name: 'Ada', ...request })
   const body: unknown = await response.json()
+  if (!response.ok) throw new Error(`Cannot create an agent: ${response.status} ${JSON.stringify(body)}`)
   const { agent } = Provisioned.parse(body)
   const status = agent.status === 'provisioning' ? await waitUntilProvisioned(person, agent.id) : agent.status
   if (status !== 'running') throw new Error(`The agent is ${status}: ${JSON.stringify(body)}`)

@@ -1,15 +1,13 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { randomText } from '../../src/core/ids.ts'
-import { sha256 } from '../../src/core/secrets.ts'
 import { CreatedKey, KeyList } from '../../src/features/accounts/keys/schemas.ts'
 import { SentMessage } from '../../src/features/conversations/chat/schemas.ts'
-import { SESSION_COOKIE } from '../../src/http/sessions/cookie.ts'
-import { createAgent, type Person, signUp, toPerson } from '../harness/client.ts'
+import { createAgent, type Person, signUp } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
 import { read } from '../harness/requests.ts'
 import { roundsOf } from '../harness/rounds.ts'
+import { addPeople } from '../harness/rows/people.ts'
 import { openInstallation, type Program } from '../harness/server.ts'
 import { withProvider } from '../integration/journeys/main-job.ts'
 
@@ -46,30 +44,6 @@ test(`acknowledged writes persist and agents keep running after ${KILLS} kills d
  * neither set.
  */
 type Writer = { person: Person; present: Set<string>; gone: Set<string> }
-
-/** Adds signed-in users directly, because password hashing takes a second per dozen. */
-function addPeople(file: string, web: string, count: number): Person[] {
-  const database = new Database(file)
-  const addUser = database.prepare(
-    "INSERT INTO users (id, email, name, plan, created_at, updated_at) VALUES (@id, @email, 'Writer', 'network', @now, @now)",
-  )
-  const addSession = database.prepare(
-    'INSERT INTO sessions (token_hash, user_id, created_at, expires_at) VALUES (@hash, @id, @now, @now + 86400000)',
-  )
-  const add = database.transaction(() =>
-    Array.from({ length: count }, (_, index) => {
-      const [id, email, token] = [`usr_writer_${index}`, `writer-${index}@example.com`, randomText(43)]
-      addUser.run({ id, email, now: Date.now() })
-      addSession.run({ id, hash: sha256(token), now: Date.now() })
-      return toPerson(web, email, `${SESSION_COOKIE}=${token}`)
-    }),
-  )
-  try {
-    return add.immediate()
-  } finally {
-    database.close()
-  }
-}
 
 function newWriter(person: Person): Writer {
   return { person, present: new Set(), gone: new Set() }

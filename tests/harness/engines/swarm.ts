@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { networkInterfaces, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Docker from 'dockerode'
+import { addMachine, canAddMachines, type Hub, type Machine, openHub } from '../machines/network.ts'
 import { until } from '../until.ts'
 import { canStartEngines, SELDOM_COLLECTED } from './engine.ts'
 
@@ -21,6 +22,8 @@ export type SwarmNode = {
   ): Bun.Subprocess<'ignore', 'pipe', 'inherit'>
   /** Sends a signal to the engine only. */
   signal(signal: NodeJS.Signals): Promise<void>
+  /** Removes the machine's network. */
+  remove: Machine['remove']
   /** Kills the engine, its containers and spawned commands at once, like a power failure. */
   kill(): Promise<void>
 }
@@ -39,16 +42,12 @@ function findObstacle(): string | null {
   if (missing.length > 0) return `no ${missing.join(', ')} here`
   if (process.getuid?.() !== 0) return 'a Docker engine of its own needs root'
   if (!canStartEngines()) return 'no static busybox here (scripts/test-peers)'
-  const probe = `stp${process.pid}`
-  const added = Bun.spawnSync(['ip', 'netns', 'add', probe])
-  if (!added.success) return 'network namespaces are not allowed here'
-  run('ip', 'netns', 'del', probe)
-  return null
+  return canAddMachines() ? null : 'network namespaces are not allowed here'
 }
 
 /**
- * Starts a swarm of `count` engines, each with its own folder and network namespace. They are joined by a bridge in
- * another namespace, out of reach of this machine's firewall rules. The first node is the only manager.
+ * Starts a swarm of `count` engines, each with its own folder and machine on one network. The first node is the only
+ * manager. Disposing of the swarm closes the network, `hub`.
  */
 export async function startSwarm(count: number) {
   const dir = await mkdtemp(join(tmpdir(), 'stead-swarm-'))
@@ -63,7 +62,8 @@ export async function startSwarm(count: number) {
   }
   const [first] = nodes
   if (!first) throw new Error('A swarm needs a node')
-  return { nodes, manager: first, hostAddress: hub.hostAddress, [Symbol.asyncDispose]: () => dispose(hub, dir, nodes) }
+  const { hostAddress } = hub
+  return { nodes, manager: first, hub, hostAddress, [Symbol.asyncDispose]: () => dispose(hub, dir, nodes) }
 }
 
 /** Starts a single node with the engine's firewall rules, reachable at its `address` like another machine. */
@@ -82,49 +82,12 @@ export async function startMachine(): Promise<SwarmNode & AsyncDisposable> {
   }
 }
 
-type Hub = { name: string; prefix: string; hostAddress: string }
-
-function openHub(): Hub {
-  const name = `sth${process.pid}`
-  const prefix = findFreePrefix()
-  const hostAddress = `${prefix}.1`
-  run('ip', 'netns', 'add', name)
-  run('ip', '-n', name, 'link', 'add', 'hub', 'type', 'bridge')
-  run('ip', '-n', name, 'link', 'set', 'hub', 'up')
-  run('ip', 'link', 'add', name, 'type', 'veth', 'peer', 'name', 'host', 'netns', name)
-  run('ip', '-n', name, 'link', 'set', 'host', 'master', 'hub', 'up')
-  run('ip', 'addr', 'add', `${hostAddress}/24`, 'dev', name)
-  run('ip', 'link', 'set', name, 'up')
-  return { name, prefix, hostAddress }
-}
-
-function findFreePrefix(): string {
-  const used = new Set(
-    Object.values(networkInterfaces()).flatMap((list) =>
-      (list ?? []).map(({ address }) => address.split('.').slice(0, 3).join('.')),
-    ),
-  )
-  for (let offset = 0; offset < 250; offset += 1) {
-    const prefix = `10.250.${1 + ((process.pid + offset) % 250)}`
-    if (!used.has(prefix)) return prefix
-  }
-  throw new Error('No free network for the test swarm')
-}
-
 async function startNode(hub: Hub, dir: string, index: number): Promise<SwarmNode> {
-  const name = `stn${process.pid}x${index}`
-  const address = `${hub.prefix}.${10 + index}`
-  run('ip', 'netns', 'add', name)
-  run('ip', '-n', hub.name, 'link', 'add', `node${index}`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name)
-  run('ip', '-n', hub.name, 'link', 'set', `node${index}`, 'master', 'hub', 'up')
-  run('ip', '-n', name, 'addr', 'add', `${address}/24`, 'dev', 'eth0')
-  run('ip', '-n', name, 'link', 'set', 'eth0', 'up')
-  run('ip', '-n', name, 'link', 'set', 'lo', 'up')
-
+  const machine = addMachine(hub, index)
+  const { name, address, enter: inNetwork } = machine
   const folder = join(dir, name)
   await mkdir(folder)
   const dockerHost = `unix://${join(folder, 'docker.sock')}`
-  const inNetwork = ['nsenter', `--net=/run/netns/${name}`]
   // In its own process and mount namespaces, so that no container or mount outlives it.
   const asMachine = ['unshare', '--mount', '--pid', '--fork', '--mount-proc', '--kill-child=KILL', '--']
   const engine = Bun.spawn(
@@ -153,6 +116,7 @@ async function startNode(hub: Hub, dir: string, index: number): Promise<SwarmNod
     address,
     dockerHost,
     docker,
+    remove: machine.remove,
     spawn(command, environment) {
       const child = Bun.spawn([...inNetwork, ...command], {
         stdio: ['ignore', 'pipe', 'inherit'],
@@ -204,14 +168,13 @@ async function joinAll([manager, ...workers]: SwarmNode[]): Promise<void> {
   await until('all machines are in the swarm', ready)
 }
 
-async function dispose(hub: Hub, dir: string, nodes: SwarmNode[]): Promise<void> {
-  for (const { name, kill } of nodes) {
+async function dispose(hub: Disposable, dir: string, nodes: SwarmNode[]): Promise<void> {
+  for (const { name, kill, remove } of nodes) {
     await kill()
-    run('ip', 'netns', 'del', name)
+    remove()
     await removeGroups(name)
   }
-  run('ip', 'link', 'del', hub.name)
-  run('ip', 'netns', 'del', hub.name)
+  hub[Symbol.dispose]()
   await rm(dir, { recursive: true, force: true })
 }
 
@@ -219,9 +182,4 @@ async function dispose(hub: Hub, dir: string, nodes: SwarmNode[]): Promise<void>
 async function removeGroups(name: string): Promise<void> {
   const found = Bun.spawnSync(['find', '/sys/fs/cgroup', '-depth', '-type', 'd', '-path', `*/${name}*`, '-delete'])
   if (found.exitCode === null) throw new Error('find did not run')
-}
-
-function run(...command: string[]): void {
-  const { success, stderr } = Bun.spawnSync(command)
-  if (!success) throw new Error(`${command.join(' ')}: ${stderr}`)
 }
