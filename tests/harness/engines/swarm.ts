@@ -168,6 +168,24 @@ async function joinAll([manager, ...workers]: SwarmNode[]): Promise<void> {
   await until('all machines are in the swarm', ready)
 }
 
+/** Lets the scheduler of the swarm use a machine, or not. */
+export async function setAvailability(
+  manager: SwarmNode,
+  node: SwarmNode,
+  Availability: 'active' | 'drain',
+): Promise<void> {
+  const { Swarm } = await node.docker.info()
+  const found = manager.docker.getNode(Swarm.NodeID)
+  // Docker updates the node's version in between.
+  await until('the machine takes it', async () => {
+    const { Version, Spec } = await found.inspect()
+    return found.update({ _query: { version: Version.Index }, _body: { ...Spec, Availability } }).then(
+      () => true,
+      (error: Error) => (/out of sequence/.test(error.message) ? false : Promise.reject(error)),
+    )
+  })
+}
+
 async function dispose(hub: Disposable, dir: string, nodes: SwarmNode[]): Promise<void> {
   for (const { name, kill, remove } of nodes) {
     await kill()

@@ -11,7 +11,7 @@ import { createLog } from '../../../src/core/log.ts'
 import { buildAgentImage } from '../../harness/engines/built-image.ts'
 import { execIn, importAgent, PATIENT } from '../../harness/engines/engine.ts'
 import { answersHealthz } from '../../harness/engines/runtime-contract.ts'
-import { canStartSwarm, type SwarmNode, startSwarm } from '../../harness/engines/swarm.ts'
+import { canStartSwarm, type SwarmNode, setAvailability, startSwarm } from '../../harness/engines/swarm.ts'
 import { tempFolder } from '../../harness/temp-folder.ts'
 import { until } from '../../harness/until.ts'
 
@@ -53,21 +53,10 @@ describe.skipIf(!canStartSwarm())('agents on a swarm of two machines', () => {
     },
     limits: { memoryBytes: 64 * 1024 ** 2, cpus: 1, processes: 32 },
   })
-  const setAvailability = async (node: SwarmNode, Availability: 'active' | 'drain') => {
-    const { Swarm } = await node.docker.info()
-    const found = swarm.manager.docker.getNode(Swarm.NodeID)
-    await until('the machine takes it', async () => {
-      const { Version, Spec } = await found.inspect()
-      return found.update({ _query: { version: Version.Index }, _body: { ...Spec, Availability } }).then(
-        () => true,
-        () => false,
-      )
-    })
-  }
   const deployOnWorker = async (runtime: Runtime, spec: AgentSpec) => {
-    await setAvailability(swarm.manager, 'drain')
+    await setAvailability(swarm.manager, swarm.manager, 'drain')
     await runtime.deploy(spec)
-    await setAvailability(swarm.manager, 'active')
+    await setAvailability(swarm.manager, swarm.manager, 'active')
     await until('the agent answers', () => answersHealthz(spec.port, worker.address), PATIENCE_MS)
   }
 

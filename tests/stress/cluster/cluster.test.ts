@@ -6,7 +6,12 @@ import { checkLedger } from '../../../src/features/payments/ledger/check.ts'
 import { TOKEN_CODE } from '../../harness/chain/contract-code.ts'
 import { startTestChain } from '../../harness/chain/test-chain.ts'
 import { createAgent, PASSWORD, type Person } from '../../harness/client.ts'
-import { type ProviderDouble, startProvider } from '../../harness/doubles/provider.ts'
+import {
+  type Answer,
+  type ProviderDouble,
+  type ProviderRequest,
+  startProvider,
+} from '../../harness/doubles/provider.ts'
 import { tally } from '../../harness/killing.ts'
 import { relayFrom } from '../../harness/machines/relay.ts'
 import { fund, readToken, USDC } from '../../harness/paying-platform.ts'
@@ -23,6 +28,7 @@ import {
   untilEqual,
   untilSameRows,
 } from '../../integration/cluster/nodes.ts'
+import { answerWithNote, expectAgentMoves, onSecondMachine } from './agent-move.ts'
 import { type Acknowledged, answerOf, type Load, questionOf, startLoad } from './load.ts'
 import { cutFrom, type MachineNode, type Machines, openMachines, toDatabaseFile, whyNoMachines } from './machines.ts'
 
@@ -79,7 +85,7 @@ describe.skipIf(reason !== null)('a cluster on machines of its own', () => {
         .object({ address: z.string() })
         .parse(await (await payer.post('/api/wallet', { action: 'create' })).json())
       await fund(chain, USDC, address, 1_000_000n * DOLLAR)
-      const agentId = await createAgent(payer, { model: 'openai/gpt-4o-mini' })
+      const agentId = await onSecondMachine(machines, () => createAgent(payer, { model: 'openai/gpt-4o-mini' }))
       await payer.post('/api/scheduled-tasks', {
         name: 'Often',
         agentId,
@@ -109,6 +115,8 @@ describe.skipIf(reason !== null)('a cluster on machines of its own', () => {
       const turns = expectTurns(first, provider, load.acknowledged.turns)
       expectRuns(first)
       for (const node of nodes) await expectNoDifference(node, programs)
+      const movedMs = await expectAgentMoves(machines, payer, provider, agentId)
+      console.info(`the machine of the agent is lost: it answers on the other one after ${movedMs} ms`)
       for (const program of programs.values()) await program.stop()
       await expectPaid(first, load.acknowledged, (recipient) => readToken(chain, USDC, recipient))
       for (const node of nodes) expectBalanced(node)
@@ -194,9 +202,9 @@ function makeAdmin(node: MachineNode, { email }: Person): void {
   sqlite.close()
 }
 
-function answer({ body }: { body: { messages: { content: unknown }[] } }) {
-  const round = Number(/Question (\d+)!/.exec(JSON.stringify(body.messages.at(-1)))?.[1])
-  return round > 0 ? { text: answerOf(round).split(/(?<= )/) } : { text: 'Noted.' }
+function answer(request: ProviderRequest): Answer {
+  const round = Number(/Question (\d+)!/.exec(JSON.stringify(request.body.messages.at(-1)))?.[1])
+  return round > 0 ? { text: answerOf(round).split(/(?<= )/) } : (answerWithNote(request) ?? { text: 'Noted.' })
 }
 
 async function readLeader(node: MachineNode): Promise<string | null> {

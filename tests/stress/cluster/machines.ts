@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { buildAgentImage } from '../../harness/engines/built-image.ts'
 import { canStartSwarm, startSwarm } from '../../harness/engines/swarm.ts'
-import { type Balancer, startBalancer } from '../../harness/machines/balancer.ts'
+import { startBalancer } from '../../harness/machines/balancer.ts'
 import { addMachine, type Hub, type Machine } from '../../harness/machines/network.ts'
 import { startPatroni, whyNoPatroni } from '../../harness/machines/patroni.ts'
 import { openInstallation, STEAD } from '../../harness/server.ts'
@@ -54,11 +54,17 @@ export async function openMachines(toEnvironment: (hub: Hub) => Promise<Record<s
     nodes.push(stack.use(await openMachineNode(machine, `node${index + 1}`, environment)))
   }
   const opened = stack.move()
-  return { swarm, databases, balancer, nodes, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return {
+    swarm,
+    databases,
+    balancer,
+    nodes,
+    objectsFolder: objects.path,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
 }
 
 export type Machines = Awaited<ReturnType<typeof openMachines>>
-export type { Balancer }
 
 async function openMachineNode(
   machine: Machine,
