@@ -8,7 +8,7 @@ import type { Listeners } from './listen.ts'
 const EVERYWHERE = ['0.0.0.0', '::']
 
 /** Returns the address at which agents of a runtime call the platform. */
-type AgentDoor = (runtime: Pick<Runtime, 'platformHost'>) => Promise<string>
+export type AgentDoor = (runtime: Pick<Runtime, 'platformHost'>) => Promise<string>
 
 /**
  * Finds the address at which agents call the platform. Opens an extra listener when agents cannot reach the regular
