@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import { openPostgres, POSTGRES_PROGRAMS } from '../../tests/harness/services/postgres.ts'
-import { runChild } from './child.ts'
-import type { Measurement } from './report.ts'
-import type { Workbench } from './workbench.ts'
+import { openPostgres, POSTGRES_PROGRAMS } from '../../../tests/harness/services/postgres.ts'
+import { runChild } from '../child.ts'
+import type { Measurement } from '../report.ts'
+import type { Workbench } from '../workbench.ts'
 
 const Contest = z.object({ ours: z.number(), bare: z.number(), ratio: z.number() })
 const Result = z.object({ together: Contest, alone: Contest, roundTripMs: z.number() })
@@ -18,7 +18,7 @@ export async function measureLog(bench: Workbench): Promise<Measurement[]> {
   const logUrl = await postgres.createDatabase()
   await using _standby = await postgres.addStandby()
   const folder = await bench.makeFolder('log')
-  const output = await runChild([process.execPath, join(import.meta.dir, 'log-turns.ts'), folder, logUrl])
+  const output = await runChild([process.execPath, join(import.meta.dir, 'turns.ts'), folder, logUrl])
   const { together, alone, roundTripMs } = Result.parse(JSON.parse(output))
   const notes = [`a plain INSERT into the log takes ${roundTripMs.toFixed(2)} ms`]
   return [
