@@ -25,7 +25,7 @@ async function readExamples(): Promise<{ language: string; code: string }[]> {
 }
 
 /** Installs the typed client as `bun add ./dist/client` does: the package and its dependency. */
-async function layClient(folder: string): Promise<void> {
+async function installClient(folder: string): Promise<void> {
   const root = join(CHAPTER, '..', '..', '..')
   const { exitCode, stderr } = Bun.spawnSync([
     process.execPath,
@@ -41,7 +41,7 @@ async function layClient(folder: string): Promise<void> {
 }
 
 const folder = tempFolder()
-beforeAll(() => layClient(folder.path), 300_000)
+beforeAll(() => installClient(folder.path), 300_000)
 afterAll(() => folder[Symbol.dispose]())
 
 test('the typed client compiles its example and rejects unknown paths, fields and types', async () => {

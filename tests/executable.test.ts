@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import manifest from '../package.json' with { type: 'json' }
 import { startProvider } from './harness/doubles/provider.ts'
-import { openAlone } from './harness/executables/alone.ts'
+import { openStandalone } from './harness/executables/alone.ts'
 import { json } from './harness/requests.ts'
 import { until } from './harness/until.ts'
 import { answerLikeAModel, doMainJob, withProvider } from './integration/journeys/main-job.ts'
@@ -21,12 +21,12 @@ beforeAll(async () => {
 
 test('the executable: performs the main job from an empty folder when the checkout is not accessible', async () => {
   await using provider = await startProvider(answerLikeAModel)
-  await using alone = await openAlone(built, { environment: withProvider(provider) })
+  await using alone = await openStandalone(built, { environment: withProvider(provider) })
   await doMainJob(alone, provider)
 }, 300_000)
 
 test('the executable: contains the dashboard and the documents', async () => {
-  await using alone = await openAlone(built)
+  await using alone = await openStandalone(built)
   const program = await alone.start()
   const page = await fetch(`${program.urls.web}/agents`)
   expect(page.headers.get('content-type')).toStartWith('text/html')
@@ -44,7 +44,7 @@ test('the executable: contains the dashboard and the documents', async () => {
 
 test('the executable: takes at most 143 MiB and reads pages without the checkout', async () => {
   expect(statSync(built).size).toBeLessThanOrEqual(143 * 1024 * 1024)
-  await using alone = await openAlone(built, { environment: { SUMMARIZER_ALLOW_PRIVATE: 'true' } })
+  await using alone = await openStandalone(built, { environment: { SUMMARIZER_ALLOW_PRIVATE: 'true' } })
   const program = await alone.start()
   using site = Bun.serve({
     hostname: '127.0.0.1',
@@ -60,14 +60,14 @@ test('the executable: takes at most 143 MiB and reads pages without the checkout
 }, 300_000)
 
 test('the executable: opens no file of the checkout', async () => {
-  await using alone = await openAlone(built)
+  await using alone = await openStandalone(built)
   const program = await alone.start()
   expect(readFileSync(`/proc/${program.pid}/maps`, 'utf8')).not.toContain(`${root}/`)
   await program.stop()
 }, 300_000)
 
 test('the executable: empties the log of the database besides its commits', async () => {
-  await using alone = await openAlone(built)
+  await using alone = await openStandalone(built)
   const program = await alone.start()
   const file = join(alone.dataDir, 'stead.db')
   const before = statSync(file).size
@@ -81,14 +81,14 @@ test('the executable: empties the log of the database besides its commits', asyn
 }, 300_000)
 
 test('the executable: exits with 78 and one line with the variable when a setting is invalid', async () => {
-  await using alone = await openAlone(built)
+  await using alone = await openStandalone(built)
   const { exitCode, stderr } = await alone.run(['serve'], { environment: { WEB_PORT: 'eighty' } })
   expect(exitCode).toBe(78)
   expect(stderr).toMatch(/^stead: WEB_PORT: [^\n]+\n$/)
 })
 
 test('stead --version prints the version', async () => {
-  await using alone = await openAlone(built)
+  await using alone = await openStandalone(built)
   expect(JSON.parse((await alone.run(['version', '--json'])).stdout)).toMatchObject({ stead: manifest.version })
 })
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { hasBrowser, openBrowser } from '../harness/browser.ts'
 import { startTlsFront } from '../harness/doubles/tls-front.ts'
 
-const LAUNCHER = join(import.meta.dir, '..', 'harness', 'programs', 'deaf-browser.ts')
+const LAUNCHER = join(import.meta.dir, '..', 'harness', 'programs', 'without-netlink.ts')
 /** An unused address. */
 const ADDRESS = '198.51.100.1/24'
 const VISITS = 25

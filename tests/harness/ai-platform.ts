@@ -40,7 +40,7 @@ export async function aiPlatform(options: TestOptions & { timeoutMs?: number } =
     ask: (path: '/api/ai/chat' | '/v1/chat/completions', body: unknown, headers: Record<string, string>) =>
       backend.request(path, json('POST', body, headers)),
     /** Returns the usage recorded so far. */
-    booked: async () => {
+    recordedUsage: async () => {
       await platform.usage.settle()
       return platform.db.select().from(usageLogs).all()
     },

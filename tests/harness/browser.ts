@@ -137,8 +137,8 @@ export function ignoreTimeout(error: unknown): void {
  * @returns its path.
  */
 function writeLauncher({ path: folder, file }: ReturnType<typeof tempFolder>): string {
-  const path = file('deaf-chromium')
-  const command = [process.execPath, join(import.meta.dir, 'programs', 'deaf-browser.ts'), CHROMIUM ?? '']
+  const path = file('chromium-without-netlink')
+  const command = [process.execPath, join(import.meta.dir, 'programs', 'without-netlink.ts'), CHROMIUM ?? '']
   const script = `for argument; do case $argument in --user-data-dir=*) profile=\${argument#*=};; esac; done
 ${command.map((word) => `'${word}'`).join(' ')} "$@"
 rm -rf "$profile" '${folder}'`

@@ -9,7 +9,7 @@ import type { Program } from './server.ts'
 import { until } from './until.ts'
 
 /** Reads the database of a running service that the test kills. */
-export type Witness = Disposable & {
+export type ServiceObserver = Disposable & {
   /** Kills the service when its newest operation reaches `step` or has ended. @returns the step. */
   killAtStep(program: Program, step: string): Promise<string>
   /**
@@ -23,7 +23,7 @@ export type Witness = Disposable & {
 
 export type AgentPlace = { id: string; status: string; port: number }
 
-export function openWitness(dataDir: string): Witness {
+export function openObserver(dataDir: string): ServiceObserver {
   const database = new Database(join(dataDir, 'stead.db'), { readonly: true })
   const newest = database.prepare<[], { id: number; step: string }>(
     'SELECT id, step FROM deployment_history ORDER BY id DESC LIMIT 1',

@@ -3,7 +3,7 @@ import { until } from './until.ts'
 
 /** Each test process reserves a port slot by listening on its first port until it ends. All ports are below the kernel's ephemeral range. */
 const SLOTS = 40
-const FIRST_DOOR = 9000
+const FIRST_SLOT_PORT = 9000
 /** Port ranges of a slot: services and agents. */
 const SERVICES = { first: 10_000, count: 200 }
 const AGENTS = { first: 20_000, count: 300 }
@@ -16,17 +16,17 @@ let installationCount = 0
 
 /** Reserves a number from 0 to 39 that is unique among the test processes of this machine until this process ends. */
 export function takeSlot(): Promise<number> {
-  slot ??= until('a free slot', findSlot).then((door) => door - FIRST_DOOR)
+  slot ??= until('a free slot', findSlot).then((port) => port - FIRST_SLOT_PORT)
   return slot
 }
 
 async function findSlot(): Promise<number | null> {
   for (let index = 0; index < SLOTS; index += 1) {
-    const door = FIRST_DOOR + ((process.pid + index) % SLOTS)
-    const server = await listenAt(door)
+    const port = FIRST_SLOT_PORT + ((process.pid + index) % SLOTS)
+    const server = await listenAt(port)
     if (server === null) continue
     server.unref()
-    return door
+    return port
   }
   return null
 }

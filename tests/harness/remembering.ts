@@ -8,7 +8,7 @@ const Token = z.object({ token: z.string() })
 const Detail = z.object({ agent: z.object({ websocketUrl: z.string() }) })
 
 /** Returns a client for the memory of one agent, through the APIs of the user and of the agent. */
-export function talkTo(person: Person, provider: ProviderDouble, agentId: string) {
+export function openMemoryClient(person: Person, provider: ProviderDouble, agentId: string) {
   const say = async (message: string) => {
     const response = await person.post('/api/chat', { agentId, message })
     if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`)
@@ -35,7 +35,7 @@ export function talkTo(person: Person, provider: ProviderDouble, agentId: string
     },
     reset: () => person.post(`/api/agents/${agentId}/reset-memory`, {}),
     /** Calls the agent through the proxy of the web port, with its gateway token. */
-    async atItsDoor(path: string, init: RequestInit = {}): Promise<Response> {
+    async callAgent(path: string, init: RequestInit = {}): Promise<Response> {
       const { token } = await read(Token, person.get(`/api/agents/${agentId}/token`))
       const { host } = new URL((await read(Detail, person.get(`/api/agents/${agentId}`))).agent.websocketUrl)
       return fetch(`${person.web}${path}`, { ...init, headers: { ...bearer(token), host } })

@@ -79,14 +79,14 @@ async function ask(world: World, endpoint: Endpoint, expectation: Expectation, c
   const response = await world.call(endpoint.port, path, { ...request, headers })
   const expected = refusalOf(endpoint, expectation, caller) ?? statusOf(expectation, caller, target, owner)
   const text = `${await readBody(response)}\n${[...response.headers.values()].join('\n')}`
-  const reported = expected === 200 && owner ? expectation.tells?.(owner) : undefined
+  const reported = expected === 200 && owner ? expectation.secret?.(owner) : undefined
   const leaks = [
     ...hiddenFrom(world, endpoint, caller, text.replaceAll(id || '\0', '')),
     ...world.secrets.filter((secret) => secret !== reported && text.includes(secret)),
   ]
   return [
     ...(response.status === expected ? [] : [`${response.status} in place of ${expected}: ${text.slice(0, 200)}`]),
-    ...leaks.map((leak) => `tells ${leak}`),
+    ...leaks.map((leak) => `returns ${leak}`),
   ]
 }
 

@@ -25,7 +25,7 @@ export type Expectation = {
   /** Replaces the status of the guard. */
   refusal?: (status: number) => number
   /** The secret in the response to its owner. */
-  tells?: (person: Person) => string
+  secret?: (person: Person) => string
   /** The request creates a missing resource. */
   creates?: true
   /** A GET that writes, or a rejection that counts an attempt. All other GETs and rejections change nothing. */
@@ -77,7 +77,7 @@ const REGISTERS: Expectation = {
   creates: true,
   body: ({ id }) => ({ userId: id }),
 }
-const TOKEN: Expectation = { names: AGENT, status: 200, tells: (person) => person.gatewayToken, acts: true }
+const TOKEN: Expectation = { names: AGENT, status: 200, secret: (person) => person.gatewayToken, acts: true }
 /** Expectation of a route that names an instance by the id of its agent. */
 const instance = (action: string): Expectation => ({
   names: AGENT,

@@ -7,7 +7,7 @@ import { WebAgentDetail } from '../../src/features/agents/registry/schemas.ts'
 import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
 import { findEngine } from '../harness/engines/engine.ts'
 import { importLiveImages, type LiveImages } from '../harness/engines/live-image.ts'
-import { type AgentPlace, openWitness, readHistory, requestAgent, tally } from '../harness/killing.ts'
+import { type AgentPlace, openObserver, readHistory, requestAgent, tally } from '../harness/killing.ts'
 import { read } from '../harness/requests.ts'
 import { roundsOf } from '../harness/rounds.ts'
 import { type Installation, openInstallation, type Program } from '../harness/server.ts'
@@ -159,15 +159,15 @@ describe.skipIf(found === null)('agents in containers', () => {
   test(
     `no agent is lost, forgotten or duplicated when the platform is killed ${ROUNDS} times at each of ${cases.length} steps`,
     async () => {
-      using witness = openWitness(installation.dataDir)
-      await witness.expectIdle()
+      using observer = openObserver(installation.dataDir)
+      await observer.expectIdle()
       const agentId = await requestAgent(program, person)
-      await witness.expectIdle()
+      await observer.expectIdle()
       const hits: string[] = []
       let slowestMs = 0
       for (let round = 0; round < ROUNDS; round++) {
         for (const { kind, step } of cases) {
-          const killed = witness.killAtStep(program, step)
+          const killed = observer.killAtStep(program, step)
           const asking = ask(kind, agentId).catch(() => undefined)
           const hit = `${kind}: ${await killed}`
           await asking
@@ -176,11 +176,11 @@ describe.skipIf(found === null)('agents in containers', () => {
           program = await installation.start()
           person = await signIn(program.urls.web)
           const instance = await readInstance(installation)
-          await witness.expectSettled(hit, (rows) => describeDifference(docker, instance, rows))
+          await observer.expectSettled(hit, (rows) => describeDifference(docker, instance, rows))
           slowestMs = Math.max(slowestMs, performance.now() - startedAt)
           if (kind === 'failing update') expect((await readHistory(person, agentId))[0]?.result).toBe('rolled-back')
-          for (const { id } of witness.agents()) if (id !== agentId) await person.delete(`/api/agents/${id}`)
-          await witness.expectIdle()
+          for (const { id } of observer.agents()) if (id !== agentId) await person.delete(`/api/agents/${id}`)
+          await observer.expectIdle()
         }
       }
       console.log(`killed at: ${JSON.stringify(tally(hits))}; slowest recovery ${Math.round(slowestMs)} ms`)

@@ -4,7 +4,7 @@ import { agentFolder } from '../../src/adapters/runtimes/process/files.ts'
 import { createProcessTable } from '../../src/adapters/runtimes/process/table.ts'
 import { SnapshotList } from '../../src/features/agents/snapshots/schemas.ts'
 import { type Person, signIn, signUp } from '../harness/client.ts'
-import { type AgentPlace, openWitness, readHistory, requestAgent, tally } from '../harness/killing.ts'
+import { type AgentPlace, openObserver, readHistory, requestAgent, tally } from '../harness/killing.ts'
 import { bearer, json, read } from '../harness/requests.ts'
 import { roundsOf } from '../harness/rounds.ts'
 import { findAgentPids, openInstallation, type Program, SERVICE_KEY, startServer } from '../harness/server.ts'
@@ -52,15 +52,15 @@ test(
     })
     let program = await installation.start()
     let person = await signUp(program.urls.web)
-    using witness = openWitness(installation.dataDir)
+    using observer = openObserver(installation.dataDir)
     const agentId = await requestAgent(program, person)
-    await witness.expectIdle()
+    await observer.expectIdle()
     const hits: string[] = []
     let slowestMs = 0
     for (let round = 0; round < ROUNDS; round++) {
       for (const { kind, step } of cases) {
         if (kind === 'failing update') await Bun.write(gate, '')
-        const killed = witness.killAtStep(program, step)
+        const killed = observer.killAtStep(program, step)
         // The kill of the service aborts the request.
         const asking = ask(program, person, kind, agentId).catch(() => undefined)
         const hit = `${kind}: ${await killed}`
@@ -69,11 +69,11 @@ test(
         const startedAt = performance.now()
         program = await installation.start()
         person = await signIn(program.urls.web)
-        await witness.expectSettled(hit, (rows) => describeDifference(installation.dataDir, rows))
+        await observer.expectSettled(hit, (rows) => describeDifference(installation.dataDir, rows))
         slowestMs = Math.max(slowestMs, performance.now() - startedAt)
         if (kind !== 'deploy') await expectOutcome(kind, person, agentId)
-        await deleteOthers(person, witness.agents(), agentId)
-        await witness.expectIdle()
+        await deleteOthers(person, observer.agents(), agentId)
+        await observer.expectIdle()
       }
     }
     console.log(`killed at: ${JSON.stringify(tally(hits))}; slowest recovery ${Math.round(slowestMs)} ms`)

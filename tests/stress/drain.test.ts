@@ -9,7 +9,7 @@ import { until } from '../harness/until.ts'
 import { withProvider } from '../integration/journeys/main-job.ts'
 
 /** Concurrent callers of each kind. */
-const LANES = 8
+const CALLERS = 8
 const ROUNDS = roundsOf('DRAIN_ROUNDS', 2)
 const SLOW_MS = 400
 const PROMISED_MS = 10_000
@@ -56,25 +56,25 @@ test(
       } as const satisfies Record<string, Asked>
       const counts = new Map<string, number>()
       const countOf = (kind: string, outcome: Outcome) => counts.get(`${kind} ${outcome}`) ?? 0
-      const lane = async ([kind, toAsk]: [string, Asked]) => {
+      const startCaller = async ([kind, toAsk]: [string, Asked]) => {
         for (let outcome: Outcome = 'answered'; outcome !== 'refused'; ) {
           outcome = await outcomeOf(toAsk)
           counts.set(`${kind} ${outcome}`, countOf(kind, outcome) + 1)
         }
       }
       const before = provider.chats.length
-      const lanes = Object.entries(kinds).flatMap((kind) => Array.from({ length: LANES }, () => lane(kind)))
-      await until('the load', () => Object.keys(kinds).every((kind) => countOf(kind, 'answered') > LANES))
+      const callers = Object.entries(kinds).flatMap((kind) => Array.from({ length: CALLERS }, () => startCaller(kind)))
+      await until('the load', () => Object.keys(kinds).every((kind) => countOf(kind, 'answered') > CALLERS))
       const startedAt = performance.now()
       const { exitCode } = await program.stop()
       const tookMs = performance.now() - startedAt
-      await Promise.all(lanes)
+      await Promise.all(callers)
       console.log(
         `drain: ${JSON.stringify(Object.fromEntries(counts))} in ${Math.round(tookMs)} ms, at the provider ${provider.chats.length - before}`,
       )
       expect([exitCode, provider.chats.length - before]).toEqual([0, countOf('completion', 'answered')])
       for (const kind of Object.keys(kinds)) {
-        expect([kind, countOf(kind, 'failed'), countOf(kind, 'refused')]).toEqual([kind, 0, LANES])
+        expect([kind, countOf(kind, 'failed'), countOf(kind, 'refused')]).toEqual([kind, 0, CALLERS])
       }
       expect(tookMs).toBeLessThan(PROMISED_MS)
     }

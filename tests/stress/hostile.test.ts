@@ -19,7 +19,7 @@ const WINDOWS = 3
 const WINDOW_MS = 1500
 const CLIENTS = 4
 /** Pause between two requests of a client, so that the agent is the load and not the clients. */
-const BREATH_MS = 5
+const PAUSE_MS = 5
 
 const engine = await findEngine()
 
@@ -72,7 +72,7 @@ async function percentile99(server: TestServer, person: Person): Promise<number>
       const response = await fetch(`${server.urls.web}/api/auth/session`, { headers: person.cookie })
       await response.arrayBuffer()
       times.push(performance.now() - startedAt)
-      await Bun.sleep(BREATH_MS)
+      await Bun.sleep(PAUSE_MS)
     }
   }
   await Promise.all(Array.from({ length: CLIENTS }, ask))

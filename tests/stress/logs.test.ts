@@ -16,7 +16,7 @@ const TALKING_AGENT = join(import.meta.dir, '..', 'harness', 'programs', 'talkin
 /** Three rounds include each disturbance once. */
 const LOG_ROUNDS = roundsOf('LOG_ROUNDS', 3)
 /** Pause between requests, so that the flood is the load and not the requests. */
-const BREATH_MS = 5
+const PAUSE_MS = 5
 const COMMAND = [process.execPath, '--no-env-file', TALKING_AGENT] as const
 
 /** Calls the agent directly, retrying while it restarts. */
@@ -152,7 +152,7 @@ async function measure(person: Person, forMs: number) {
     const startedAt = performance.now()
     await (await person.get('/api/auth/session')).text()
     times.push(performance.now() - startedAt)
-    await Bun.sleep(BREATH_MS)
+    await Bun.sleep(PAUSE_MS)
   }
   times.sort((a, b) => a - b)
   const at = (share: number) => Math.round((times[Math.floor(times.length * share)] ?? 0) * 100) / 100

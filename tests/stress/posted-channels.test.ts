@@ -5,7 +5,7 @@ import { createAgent, type Person, signUp } from '../harness/client.ts'
 import { startMailServer } from '../harness/doubles/mail-server.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
 import { startReceiver } from '../harness/doubles/receivers.ts'
-import { openWitness } from '../harness/killing.ts'
+import { openObserver } from '../harness/killing.ts'
 import { json, read } from '../harness/requests.ts'
 import { openInstallation } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
@@ -107,8 +107,8 @@ test.each([
     expect(await say('ask-second')).toBeLessThan(300)
     await until('an answer after a restart', () => answersTo('ask-second').length === 1)
     // If a kill precedes the record of the delivery, the platform sends the reply again.
-    using witness = openWitness(installation.dataDir)
-    await witness.expectIdle()
+    using observer = openObserver(installation.dataDir)
+    await observer.expectIdle()
 
     expect(await say('ask-slowly')).toBeLessThan(300)
     const isAsked = () => provider.chats.some(({ body }) => JSON.stringify(body).includes('ask-slowly'))

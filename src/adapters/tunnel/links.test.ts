@@ -8,7 +8,7 @@ import { createMachineLinks, type LinkTimes } from './links.ts'
 import { joinWithServer } from './pipe.ts'
 
 /** Patient, because CI machines are slow. */
-const PATIENT: LinkTimes = { heartbeat: { everyMs: 50, deadMs: 20_000 }, graceMs: 10_000, resumeMs: 30_000 }
+const LONG_TIMEOUTS: LinkTimes = { heartbeat: { everyMs: 50, deadMs: 20_000 }, graceMs: 10_000, resumeMs: 30_000 }
 /** For tests that wait for a machine to count as offline. */
 const QUICK: LinkTimes = { heartbeat: { everyMs: 50, deadMs: 400 }, graceMs: 150, resumeMs: 1500 }
 
@@ -54,7 +54,7 @@ function startGateway() {
 }
 
 /** Connects a machine with a gateway to a platform; `breakConnection` closes the WebSocket without a close frame. */
-async function connectMachine(times = PATIENT) {
+async function connectMachine(times = LONG_TIMEOUTS) {
   const gateway = startGateway()
   const sockets = new Set<ServerSocket>()
   const changes: boolean[] = []

@@ -5,7 +5,7 @@ import { createAgent, signUp } from '../../harness/client.ts'
 import { type ProviderDouble, startProvider } from '../../harness/doubles/provider.ts'
 import { openInstallation } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
-import { openCuttableWay } from '../../harness/wires/cuttable.ts'
+import { openCuttableProxy } from '../../harness/wires/cuttable.ts'
 import { withProvider } from '../../integration/journeys/main-job.ts'
 
 /** Ends a hanging test; a passing one takes far less. */
@@ -15,7 +15,7 @@ const PASSWORD = 'correct horse battery staple'
 beforeAll(buildDashboard, LIMIT_MS)
 
 /** Starts a model that streams `Once upon ` and continues on request. */
-async function startTeller() {
+async function startPausingModel() {
   const provider = await startProvider()
   return {
     provider,
@@ -38,11 +38,11 @@ async function startTeller() {
 test.skipIf(!hasBrowser())(
   'chat: a conversation is kept when the page is left, in two tabs, stopped and offline, with its draft',
   async () => {
-    await using teller = await startTeller()
+    await using teller = await startPausingModel()
     await using installation = await openInstallation({ environment: withProvider(teller.provider) })
     const program = await installation.start()
     const agentId = await createAgent(await signUp(program.urls.web), { model: 'openai/gpt-4o-mini' })
-    await using way = await openCuttableWay(Number(new URL(program.urls.web).port))
+    await using way = await openCuttableProxy(Number(new URL(program.urls.web).port))
     const web = `http://localhost:${way.port}`
     await using browser = await openBrowser(web)
     const { page } = browser
@@ -81,7 +81,11 @@ function asked(provider: ProviderDouble, count: number): Promise<boolean> {
   return until(`${count} questions to the model`, () => provider.chats.length === count)
 }
 
-async function leaveAndComeBack(page: Page, url: string, { wait, provider }: Awaited<ReturnType<typeof startTeller>>) {
+async function leaveAndComeBack(
+  page: Page,
+  url: string,
+  { wait, provider }: Awaited<ReturnType<typeof startPausingModel>>,
+) {
   const letGo = wait()
   await page.goto(url)
   await say(page, 'Where are you?')
@@ -97,7 +101,11 @@ async function leaveAndComeBack(page: Page, url: string, { wait, provider }: Awa
   expect(provider.chats).toHaveLength(1)
 }
 
-async function talkInTwoTabs(page: Page, url: string, { wait, provider }: Awaited<ReturnType<typeof startTeller>>) {
+async function talkInTwoTabs(
+  page: Page,
+  url: string,
+  { wait, provider }: Awaited<ReturnType<typeof startPausingModel>>,
+) {
   const letGo = wait()
   const other = await page.context().newPage()
   await other.goto(url)
@@ -115,7 +123,7 @@ async function talkInTwoTabs(page: Page, url: string, { wait, provider }: Awaite
   await other.close()
 }
 
-async function stopInTheMiddle(page: Page, { hold, provider }: Awaited<ReturnType<typeof startTeller>>) {
+async function stopInTheMiddle(page: Page, { hold, provider }: Awaited<ReturnType<typeof startPausingModel>>) {
   hold()
   await say(page, 'Tell me a story')
   await shows(page, 'Once upon')
@@ -130,7 +138,7 @@ async function stopInTheMiddle(page: Page, { hold, provider }: Awaited<ReturnTyp
 
 async function loseConnection(
   page: Page,
-  { wait, provider }: Awaited<ReturnType<typeof startTeller>>,
+  { wait, provider }: Awaited<ReturnType<typeof startPausingModel>>,
   way: { cut(): void; mend(): void },
 ) {
   const before = await messagesOf(page).getByText('Here I am.').count()
@@ -154,7 +162,10 @@ async function keepDraft(page: Page, web: string, agentId: string): Promise<void
   await until('the draft', async () => (await box.inputValue()) === 'A thought that is not fin')
 }
 
-async function keepConversations(page: Page, { provider }: Awaited<ReturnType<typeof startTeller>>): Promise<void> {
+async function keepConversations(
+  page: Page,
+  { provider }: Awaited<ReturnType<typeof startPausingModel>>,
+): Promise<void> {
   provider.answerWith({ text: 'A lighthouse is a tower.' })
   await page.getByRole('button', { name: 'New conversation' }).click()
   await page.getByText('No messages yet.').waitFor()
@@ -191,7 +202,7 @@ async function keepConversations(page: Page, { provider }: Awaited<ReturnType<ty
   await until('the end of the conversation', async () => (await panel.getByText('Towers').count()) === 0)
 }
 
-async function showTools(page: Page, { provider }: Awaited<ReturnType<typeof startTeller>>): Promise<void> {
+async function showTools(page: Page, { provider }: Awaited<ReturnType<typeof startPausingModel>>): Promise<void> {
   provider.answerWith(({ body }) =>
     body.messages.at(-1)?.role === 'tool'
       ? { text: 'It is written.' }
@@ -206,7 +217,7 @@ async function showTools(page: Page, { provider }: Awaited<ReturnType<typeof sta
   expect(await reply.textContent()).toContain('openai/gpt-4o-mini · 3,000 tokens')
 }
 
-async function tryAgain(page: Page, { provider }: Awaited<ReturnType<typeof startTeller>>): Promise<void> {
+async function tryAgain(page: Page, { provider }: Awaited<ReturnType<typeof startPausingModel>>): Promise<void> {
   provider.answerWith({ text: ['Half of ', 'it.'], fault: { hangAfterEvents: 1 } })
   await say(page, 'All of it, please')
   await shows(page, 'Half of')
@@ -218,7 +229,7 @@ async function tryAgain(page: Page, { provider }: Awaited<ReturnType<typeof star
   expect(await messagesOf(page).getByText('Half of').count()).toBe(0)
 }
 
-async function attachFile(page: Page, { provider }: Awaited<ReturnType<typeof startTeller>>): Promise<void> {
+async function attachFile(page: Page, { provider }: Awaited<ReturnType<typeof startPausingModel>>): Promise<void> {
   const before = provider.chats.length
   provider.answerWith({ text: 'Read.' })
   const file = { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('The kettle is blue.') }

@@ -28,14 +28,14 @@ test.skipIf(!hasBrowser())(
     await page.goto(`${web}/agents/${agentId}/files`)
     await page.getByText('No Git repository yet').waitFor()
     await createFile(world)
-    await bringFiles(world)
-    await replaceAndTakeBack(world)
+    await uploadFiles(world)
+    await replaceAndUndo(world)
     await deleteAndTakeBack(world)
     await findText(world)
     await startHistory(world)
     await commit(world)
     expect(complaints).toEqual([])
-    await meetConflict(world)
+    await createConflict(world)
     await loseConnection(world)
   },
   LIMIT_MS,
@@ -66,7 +66,7 @@ async function createFile(world: World): Promise<void> {
 }
 
 /** Uploads files: chosen ones go to the folder of the open file, dropped ones to the top folder. */
-async function bringFiles(world: World): Promise<void> {
+async function uploadFiles(world: World): Promise<void> {
   const { page } = world
   const files = page.getByRole('list', { name: 'Files', exact: true })
   const chosen = { name: 'chosen.txt', mimeType: 'text/plain', buffer: Buffer.from('by hand') }
@@ -84,7 +84,7 @@ async function bringFiles(world: World): Promise<void> {
 }
 
 /** Checks that an upload with an existing name replaces the file and offers undo, even if other files are rejected. */
-async function replaceAndTakeBack(world: World): Promise<void> {
+async function replaceAndUndo(world: World): Promise<void> {
   const { page } = world
   const both = await page.evaluateHandle(`(() => {
     const transfer = new DataTransfer()
@@ -144,7 +144,7 @@ async function commit(world: World): Promise<void> {
 }
 
 /** Creates a conflict: the agent changes the open file. */
-async function meetConflict(world: World): Promise<void> {
+async function createConflict(world: World): Promise<void> {
   const { page, ada, agentId } = world
   await editorOf(page).click()
   await page.keyboard.press('Control+End')

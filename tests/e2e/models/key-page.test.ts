@@ -46,8 +46,8 @@ test.skipIf(!hasBrowser())(
  * key's id.
  */
 async function useKeyAndAgent(ada: Person, backend: string): Promise<string> {
-  const wish = { name: 'Deploy script', monthlyBudgetUsd: 0.02, monthlyTokens: 10_000, models: [MODEL] }
-  const { id, key } = await read(CreatedKey, ada.post('/api/keys', wish))
+  const request = { name: 'Deploy script', monthlyBudgetUsd: 0.02, monthlyTokens: 10_000, models: [MODEL] }
+  const { id, key } = await read(CreatedKey, ada.post('/api/keys', request))
   const asked = json('POST', { model: MODEL, messages: [{ role: 'user', content: 'Hi' }] }, bearer(key))
   for (let call = 0; call < 2; call += 1) await fetch(`${backend}/v1/chat/completions`, asked)
   const agentId = await createAgent(ada, { name: 'Lovelace', model: MODEL })

@@ -22,7 +22,7 @@ export function findCodingAgents(): Record<keyof typeof EXECUTABLES, string> | n
 type Ended = { exitCode: number; output: string }
 
 /** A new home folder with only the coding agents installed. */
-export type Desk = Disposable & {
+export type TestHome = Disposable & {
   home: string
   /** The empty working directory of the commands. */
   project: string
@@ -31,7 +31,7 @@ export type Desk = Disposable & {
 }
 
 /** Creates an empty home folder with an empty project. */
-export function openDesk(): Desk {
+export function openTestHome(): TestHome {
   const folder = tempFolder()
   const [home, project, bin] = [folder.file('home'), folder.file('project'), folder.file('bin')]
   for (const path of [home, project, bin]) mkdirSync(path)

@@ -85,7 +85,7 @@ function createApp(botToken: string, appToken: string, url: string) {
   const sockets = new Set<Socket>()
   const tickets = new Set<string>()
   const sent: Sent[] = []
-  const whispers: string[] = []
+  const ephemeralTexts: string[] = []
   let tokens = [botToken, appToken]
   let lastTs = 1_700_000_000
   const newTs = () => {
@@ -178,7 +178,7 @@ function createApp(botToken: string, appToken: string, url: string) {
       return ts
     },
     /** Ephemeral messages of the app. */
-    whispers,
+    ephemeralTexts,
     /** Clicks a button of a message. */
     press(from: User, { ts, channel, text, buttons }: Shown, label: string) {
       const value = buttons.find((button) => button.label === label)?.value
@@ -231,7 +231,7 @@ function createApp(botToken: string, appToken: string, url: string) {
         case 'chat.update':
           return update(fields)
         case 'chat.postEphemeral':
-          whispers.push(Ephemeral.parse(fields).text)
+          ephemeralTexts.push(Ephemeral.parse(fields).text)
           return { body: { ok: true, message_ts: newTs() } }
         case 'users.info': {
           const user = users.get(z.object({ user: z.string() }).parse(fields).user)

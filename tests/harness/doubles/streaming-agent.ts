@@ -79,7 +79,7 @@ function startWords() {
       last().controller.enqueue(`data: ${JSON.stringify(chunk)}\n\n`)
     },
     /** Sends a non-text event in the format of the built-in agent. */
-    tell(stead: object) {
+    sendEvent(stead: object) {
       last().controller.enqueue(`data: ${JSON.stringify({ choices: [], stead })}\n\n`)
     },
     finish() {

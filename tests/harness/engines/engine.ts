@@ -36,7 +36,7 @@ exec httpd -f -p "$PORT" -h /www
  * Returns a command that exits with 0 if a TCP connection succeeds. `nc`, because the static busybox cannot resolve
  * names in `wget`.
  */
-export function toVisit(host: string, port: number): string[] {
+export function toConnectCommand(host: string, port: number): string[] {
   return ['nc', '-w', '2', host, String(port), '-e', 'true']
 }
 
@@ -56,10 +56,10 @@ const END_MS = 60_000
  * The engine re-executes itself for each step of a container's network and spends a third of that time on garbage
  * collection.
  */
-export const SELDOM_COLLECTED = { GOGC: '800' }
+export const FEWER_COLLECTIONS = { GOGC: '800' }
 
 /** Timeouts for an engine on a busy machine. */
-export const PATIENT = { pingMs: 120_000, queryMs: 120_000, changeMs: 300_000 }
+export const LONG_TIMEOUTS = { pingMs: 120_000, queryMs: 120_000, changeMs: 300_000 }
 
 /** A Docker engine for tests: `dockerHost` is its address, `image` a minimal agent image. */
 export type TestEngine = { dockerHost: string; engine: Engine; docker: Docker; image: string }
@@ -115,7 +115,7 @@ export async function startEngine(): Promise<PrivateEngine> {
       stdin: 'pipe',
       stdout: 'pipe',
       stderr: 'ignore',
-      env: { ...process.env, ...SELDOM_COLLECTED },
+      env: { ...process.env, ...FEWER_COLLECTIONS },
     })
     pid = await readPid(child.stdout)
     await until('the private engine answers', () => isAnswering(socket))
@@ -130,7 +130,7 @@ export async function startEngine(): Promise<PrivateEngine> {
   const image = await importAgent(docker)
   return {
     dockerHost: `unix://${socket}`,
-    engine: createEngine(socket, PATIENT),
+    engine: createEngine(socket, LONG_TIMEOUTS),
     docker,
     image,
     pid: () => pid,
@@ -171,7 +171,7 @@ async function openShared(): Promise<TestEngine | null> {
   const socketPath = dockerHost.replace(/^unix:\/\//, '')
   const docker = new Docker({ socketPath })
   if (BUSYBOX && (await isAnswering(socketPath))) {
-    return { dockerHost, engine: createEngine(dockerHost, PATIENT), docker, image: await importAgent(docker) }
+    return { dockerHost, engine: createEngine(dockerHost, LONG_TIMEOUTS), docker, image: await importAgent(docker) }
   }
   const reason = canStartEngines() ? await startSharedEngine().catch(errorMessage) : 'no dockerd or no static busybox'
   if (typeof reason !== 'string') return reason

@@ -53,9 +53,9 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
     /**
      * Healthy agents with their original spec and no crash, for reuse, because starting an agent is the slowest step.
      */
-    const atHand: AgentSpec[] = []
-    const deployHealthy = async () => atHand.pop() ?? newHealthy()
-    const giveBack = (spec: AgentSpec) => void atHand.push(spec)
+    const reusable: AgentSpec[] = []
+    const deployHealthy = async () => reusable.pop() ?? newHealthy()
+    const reuse = (spec: AgentSpec) => void reusable.push(spec)
 
     beforeAll(async () => {
       fixture = await create()
@@ -70,7 +70,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       const before = await bytes()
       await fixture.writeState(spec.id, 'large.txt', 'x'.repeat(3_000_000))
       expect((await bytes()) - before).toBeGreaterThanOrEqual(3_000_000)
-      giveBack(spec)
+      reuse(spec)
     })
 
     contractTest('a deployed agent runs, answers on its port and is listed', async () => {
@@ -80,7 +80,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       expect(found).toMatchObject({ id: spec.id, state: 'running', port: spec.port, exitCode: null, restarts: 0 })
       expect(Math.abs(Date.now() - (found?.startedAt?.getTime() ?? 0))).toBeLessThan(patienceMs)
       expect((await runtime.list()).filter(({ id }) => id === spec.id)).toHaveLength(1)
-      giveBack(spec)
+      reuse(spec)
     })
 
     contractTest('deploying the same again changes nothing, another spec replaces the agent', async () => {
@@ -93,7 +93,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await eventually(() => isHealthy(moved))
       expect(await isHealthy(spec)).toBe(false)
       expect(await fixture.countInstances(spec.id)).toBe(1)
-      giveBack(moved)
+      reuse(moved)
     })
 
     contractTest('another value of a secret replaces the agent', async () => {
@@ -104,7 +104,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await eventually(() => isHealthy(spec))
       expect((await runtime.inspect(spec.id))?.startedAt).not.toEqual(before?.startedAt)
       expect(await fixture.countInstances(spec.id)).toBe(1)
-      giveBack(changed)
+      reuse(changed)
     })
 
     contractTest('a stopped agent stays stopped until it is started', async () => {
@@ -118,7 +118,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await eventually(() => isHealthy(spec))
       await runtime.start(spec.id)
       expect(await fixture.countInstances(spec.id)).toBe(1)
-      giveBack(spec)
+      reuse(spec)
     })
 
     contractTest('restart starts it anew, also when it was stopped', async () => {
@@ -131,7 +131,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await runtime.restart(spec.id)
       await eventually(() => isHealthy(spec))
       expect(await state(spec.id)).toBe('running')
-      giveBack(spec)
+      reuse(spec)
     })
 
     contractTest('a removed agent is gone, and removing it again is fine', async () => {
@@ -143,7 +143,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       expect(await fixture.countInstances(spec.id)).toBe(0)
       await runtime.deploy(spec)
       await eventually(() => isHealthy(spec))
-      giveBack(spec)
+      reuse(spec)
     })
 
     contractTest('an unknown agent is null for inspect, fine for remove, not_found for the rest', async () => {
@@ -179,7 +179,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await eventually(async () => (await logs()).some((line) => fixture.logLine.test(line)))
       expect(await runtime.logs(spec.id, { tail: 1 })).toEqual((await logs()).slice(-1))
       expect(await runtime.logs(spec.id, { tail: 0 })).toEqual([])
-      giveBack(spec)
+      reuse(spec)
     })
 
     contractTest('stats are plausible, and refused of a stopped agent', async () => {
@@ -227,7 +227,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await runtime.start(spec.id, { repair: true })
       await eventually(() => isHealthy(spec))
       expect(await runtime.inspect(spec.id)).toMatchObject({ state: 'running', restarts: 0 })
-      giveBack(spec)
+      reuse(spec)
     })
 
     contractTest('followed logs go on where they were left, over restarts, until the agent is removed', async () => {
@@ -290,7 +290,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
         await runtime.start(spec.id)
         await eventually(() => isHealthy(spec))
         expect(existsSync(`${file}.part`)).toBe(false)
-        giveBack(spec)
+        reuse(spec)
       } finally {
         await rm(folder, { recursive: true, force: true })
       }
@@ -303,7 +303,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await runtime.deploy(changed)
       await eventually(() => isHealthy(spec))
       expect(await fixture.readState(spec.id, 'kept.txt')).toBe('as it was')
-      giveBack(changed)
+      reuse(changed)
     })
 
     contractTest('parallel deployments of one agent make one instance', async () => {
@@ -311,7 +311,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await Promise.all([runtime.deploy(spec), runtime.deploy(spec), runtime.deploy(spec)])
       await eventually(() => isHealthy(spec))
       expect(await fixture.countInstances(spec.id)).toBe(1)
-      giveBack(spec)
+      reuse(spec)
     })
 
     contractTest('calls for one agent are done in the order they were made', async () => {
@@ -333,7 +333,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       }
       await runtime.deploy(spec)
       await eventually(() => isHealthy(spec))
-      giveBack(spec)
+      reuse(spec)
     })
 
     contractTest('of two agents deployed at once on one port, one is refused', async () => {

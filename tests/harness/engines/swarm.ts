@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import Docker from 'dockerode'
 import { addMachine, canAddMachines, type Hub, type Machine, openHub } from '../machines/network.ts'
 import { until } from '../until.ts'
-import { canStartEngines, SELDOM_COLLECTED } from './engine.ts'
+import { canStartEngines, FEWER_COLLECTIONS } from './engine.ts'
 
 /**
  * A node of the test swarm: an engine in its own network namespace. `address` is reachable from the test and other
@@ -97,7 +97,7 @@ async function startNode(hub: Hub, dir: string, index: number): Promise<SwarmNod
     ],
     {
       stdio: ['ignore', Bun.file(join(folder, 'log')), Bun.file(join(folder, 'errors'))],
-      env: { ...process.env, ...SELDOM_COLLECTED },
+      env: { ...process.env, ...FEWER_COLLECTIONS },
     },
   )
   let isWanted = true

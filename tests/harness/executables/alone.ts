@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dir, '..', '..', '..')
 /**
  * Creates an installation with only a copy of the executable `built`; the checkout is hidden where mounting is allowed.
  */
-export async function openAlone(built: string, options: InstallationOptions = {}) {
+export async function openStandalone(built: string, options: InstallationOptions = {}) {
   const folder = tempFolder()
   const executable = folder.file('stead')
   copyFileSync(built, executable)

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 
 /** Starts a TCP proxy to `port` on loopback whose connections can be cut. */
-export async function openCuttableWay(port: number) {
+export async function openCuttableProxy(port: number) {
   const sockets = new Set<Socket>()
   let isCut = false
   const server = createServer((client) => {

@@ -72,11 +72,11 @@ test('a host that is not served is logged once, and its WebSockets are refused',
 test('the listener for agents in containers: serves the address they call and the machine’s names, and no other host', async () => {
   await using agentProxy = await openAgentProxy({ environment: SETTINGS, domain: 'stead.example' })
   using folder = tempFolder()
-  const door = createAgentListener({
+  const startListener = createAgentListener({
     config: { host: '127.0.0.1', dataDir: folder.path },
     listeners: agentProxy.listeners,
   })
-  const url = await door({ platformHost: async () => '127.0.0.2' })
+  const url = await startListener({ platformHost: async () => '127.0.0.2' })
   expect((await fetch(`${url}/v1/models`)).status).toBe(401)
   const statusOf = async (...hosts: string[]) =>
     (await askRaw(url, ['GET /v1/models HTTP/1.1', ...hosts.map((host) => `Host: ${host}`)], '', '127.0.0.2')).status

@@ -50,14 +50,14 @@ test(
     for (let start = 0; start < drafts.length; start += REQUESTS_PER_WORLD) {
       await using world = await openWorld(double.runtime, ports)
       const waiting = drafts.slice(start, start + REQUESTS_PER_WORLD)
-      const lane = async () => {
+      const worker = async () => {
         for (let draft = waiting.shift(); draft; draft = waiting.shift()) {
           const { status, problem } = await send(world, draft)
           statuses.set(status, (statuses.get(status) ?? 0) + 1)
           if (problem) wrong.push(problem)
         }
       }
-      await Promise.all(Array.from({ length: AT_ONCE }, lane))
+      await Promise.all(Array.from({ length: AT_ONCE }, worker))
     }
     console.log(`fuzz: ${JSON.stringify(Object.fromEntries([...statuses].sort()))}`)
     expect(wrong.slice(0, 20)).toEqual([])

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Desk, findCodingAgents, openDesk } from '../../harness/coding-agents/installed.ts'
+import { findCodingAgents, openTestHome, type TestHome } from '../../harness/coding-agents/installed.ts'
 import { TASK_CONTENT, TASK_FILE, writeFileTask } from '../../harness/coding-agents/tasks.ts'
 import { openGateway, VENDORS } from './installation.ts'
 
@@ -17,7 +17,7 @@ function readExamples(section: string): { language: string; code: string }[] {
 
 /** Runs the examples of a section, changing only the address. @returns their output. */
 async function runExamples(
-  desk: Desk,
+  testHome: TestHome,
   section: string,
   gateway: { backend: string; key: string },
   adapt = (code: string) => code,
@@ -28,24 +28,24 @@ async function runExamples(
   for (const { language, code } of examples) {
     const adapted = adapt(code).replaceAll('http://localhost:3001', gateway.backend)
     if (language === 'toml') {
-      mkdirSync(join(desk.home, '.codex'))
+      mkdirSync(join(testHome.home, '.codex'))
       // CI containers may lack the user namespaces that the sandbox of Codex needs.
       const open = adapted.replace('"workspace-write"', '"danger-full-access"')
-      await Bun.write(join(desk.home, '.codex', 'config.toml'), open)
+      await Bun.write(join(testHome.home, '.codex', 'config.toml'), open)
       continue
     }
-    const file = join(desk.home, `example.${language}`)
+    const file = join(testHome.home, `example.${language}`)
     await Bun.write(file, adapted)
     const command =
       language === 'bash' ? (['bash', '-euo', 'pipefail', file] as const) : ([process.execPath, file] as const)
-    const { exitCode, output } = await desk.run(command, { STEAD_KEY: gateway.key })
+    const { exitCode, output } = await testHome.run(command, { STEAD_KEY: gateway.key })
     expect({ section, output, exitCode }).toEqual({ section, output, exitCode: 0 })
     printed += output
   }
   return printed
 }
 
-function installSdks({ home }: Desk): void {
+function installSdks({ home }: TestHome): void {
   mkdirSync(join(home, 'node_modules', '@anthropic-ai'), { recursive: true })
   for (const name of ['openai', '@anthropic-ai/sdk'])
     symlinkSync(join(ROOT, 'node_modules', name), join(home, 'node_modules', name))
@@ -56,8 +56,8 @@ describe.each(VENDORS)('web/docs/calling.md with %s', (_name, dialects) => {
 
   test('the curl examples succeed in each dialect, with the headers that the page lists', async () => {
     await using gateway = await openGateway(dialects)
-    using desk = openDesk()
-    const output = await runExamples(desk, 'curl', gateway)
+    using testHome = openTestHome()
+    const output = await runExamples(testHome, 'curl', gateway)
     expect(output.split('Hello.')).toHaveLength(4)
     const listed = [...PAGE.matchAll(/^\| `(x-[\w-]+)`/gm)].map(([, name]) => name)
     const sent = listed.filter((name) => output.includes(`${name}: `))
@@ -70,9 +70,9 @@ describe.each(VENDORS)('web/docs/calling.md with %s', (_name, dialects) => {
     'the example of %s prints the answer',
     async (section) => {
       await using gateway = await openGateway(dialects)
-      using desk = openDesk()
-      installSdks(desk)
-      expect(await runExamples(desk, section, gateway)).toContain('Hello.')
+      using testHome = openTestHome()
+      installSdks(testHome)
+      expect(await runExamples(testHome, section, gateway)).toContain('Hello.')
       expect(gateway.vendor.refused).toEqual([])
     },
     300_000,
@@ -86,13 +86,13 @@ describe.each(VENDORS)('web/docs/calling.md with %s', (_name, dialects) => {
     '$section completes a task with its tool for writing files',
     async ({ section, native }) => {
       await using gateway = await openGateway(dialects)
-      using desk = openDesk()
+      using testHome = openTestHome()
       const { vendor } = gateway
-      vendor.answerWith(writeFileTask(desk.project, { thinking: 'The file is missing.' }))
-      const output = await runExamples(desk, section, gateway)
+      vendor.answerWith(writeFileTask(testHome.project, { thinking: 'The file is missing.' }))
+      const output = await runExamples(testHome, section, gateway)
       expect(vendor.refused).toEqual([])
       expect(output).toContain('The file is written.')
-      expect(await Bun.file(join(desk.project, TASK_FILE)).text()).toBe(TASK_CONTENT)
+      expect(await Bun.file(join(testHome.project, TASK_FILE)).text()).toBe(TASK_CONTENT)
       expect(vendor.calls.map(({ dialect }) => dialect)).toEqual(Array(2).fill(isNative ? native : 'chat'))
       const calls = await gateway.recorded(2)
       expect(calls.map(({ succeeded, inputTokens, outputTokens }) => [succeeded, inputTokens, outputTokens])).toEqual(
@@ -107,14 +107,14 @@ describe.each(VENDORS)('web/docs/calling.md with %s', (_name, dialects) => {
     'Codex completes the task with its default model, whose tools differ',
     async () => {
       await using gateway = await openGateway(dialects)
-      using desk = openDesk()
+      using testHome = openTestHome()
       const { vendor } = gateway
-      vendor.answerWith(writeFileTask(desk.project, { thinking: 'The file is missing.' }))
+      vendor.answerWith(writeFileTask(testHome.project, { thinking: 'The file is missing.' }))
       const withoutModel = (code: string) => code.replace(/^model = .*\n/m, '')
-      const output = await runExamples(desk, 'Codex', gateway, withoutModel)
+      const output = await runExamples(testHome, 'Codex', gateway, withoutModel)
       expect(vendor.refused).toEqual([])
       expect(output).toContain('The file is written.')
-      expect(await Bun.file(join(desk.project, TASK_FILE)).text()).toBe(TASK_CONTENT)
+      expect(await Bun.file(join(testHome.project, TASK_FILE)).text()).toBe(TASK_CONTENT)
       expect(vendor.calls.map(({ dialect }) => dialect)).toEqual(Array(2).fill(isNative ? 'responses' : 'chat'))
     },
     300_000,

@@ -62,7 +62,7 @@ test('every call is answered completely while one target works', async () => {
     { numRuns: RUNS },
   )
   expect(calls).toBeGreaterThanOrEqual(RUNS)
-  const booked = await test.booked()
+  const booked = await test.recordedUsage()
   expect(booked.filter(({ success }) => success)).toHaveLength(calls)
 }, 300_000)
 
@@ -139,8 +139,8 @@ test('a thousand disconnected callers leave no open connection, and their usage 
   expect(performance.now() - startedAt).toBeLessThan(atMostMs(1000))
   expect(ends).toHaveLength(1000)
   expect(new Set(ends)).toEqual(new Set(['aborted']))
-  await until('the booking of all', async () => (await test.booked()).length === 1000)
-  expect((await test.booked()).every(({ success, outputTokens }) => !success && outputTokens > 0)).toBe(true)
+  await until('all usage records', async () => (await test.recordedUsage()).length === 1000)
+  expect((await test.recordedUsage()).every(({ success, outputTokens }) => !success && outputTokens > 0)).toBe(true)
 }, 300_000)
 
 async function textOf(response: Response): Promise<string> {

@@ -6,7 +6,7 @@ import { createAgent, signUp } from '../../harness/client.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
 import { findEngine, removeAll } from '../../harness/engines/engine.ts'
 import { findExecutable } from '../../harness/engines/platform-image.ts'
-import { openAlone } from '../../harness/executables/alone.ts'
+import { openStandalone } from '../../harness/executables/alone.ts'
 import { read } from '../../harness/requests.ts'
 import { openInstallation } from '../../harness/server.ts'
 import { answerLikeAModel, withProvider } from '../journeys/main-job.ts'
@@ -23,7 +23,7 @@ test.skipIf(!engine)(
     const image = `stead-agent:made-by-itself-${process.pid}`
     await using provider = await startProvider(answerLikeAModel)
     const settings = { AGENT_RUNTIME: 'docker', AGENT_IMAGE: image, DOCKER_HOST: engine.dockerHost }
-    await using alone = await openAlone(executable, { environment: { ...withProvider(provider), ...settings } })
+    await using alone = await openStandalone(executable, { environment: { ...withProvider(provider), ...settings } })
     expect((await alone.run(['doctor'])).stdout).toContain(
       `the image ${image} is not there (stead agent-image makes it)`,
     )

@@ -40,7 +40,7 @@ test.skipIf(!manager)(
     process.kill(Number(pid), 'SIGKILL')
     await until('it runs again', async () => show('ActiveState') === 'active' && show('MainPID') !== pid && isWell())
 
-    layVersion(join(outside, 'next'), '9.0.0', 'exec /srv/stead "$@"')
+    writeVersion(join(outside, 'next'), '9.0.0', 'exec /srv/stead "$@"')
     expect(install('next')).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Upgraded.') })
     expect([readFileSync(target, 'utf8').slice(0, 9), await isWell()]).toEqual(['#!/bin/sh', true])
 
@@ -51,7 +51,7 @@ test.skipIf(!manager)(
 )
 
 /** Writes a program with this version whose `serve` runs the given script. */
-function layVersion(file: string, version: string, serve: string): void {
+function writeVersion(file: string, version: string, serve: string): void {
   writeFileSync(file, `#!/bin/sh\nif [ "$1" = version ]; then echo '{"stead":"${version}"}'; exit 0; fi\n${serve}\n`)
   chmodSync(file, 0o755)
 }

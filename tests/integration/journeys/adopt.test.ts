@@ -73,7 +73,7 @@ test(
       300_000,
     )
     expect(await isAlive(pid)).toBe(false)
-    await shouldRun(person, agentId)
+    await untilRunning(person, agentId)
     expect((await copy.run(['adopt'])).stdout).toBe('The agents are this installation’s own.\n')
 
     const third = await original.start()
@@ -104,14 +104,14 @@ test(
       return now !== pid && (await visit(program, agentId)).status === 200 ? now : null
     })
     expect(await isAlive(pid)).toBe(false)
-    await shouldRun(person, agentId)
+    await untilRunning(person, agentId)
     await program.stop()
 
     const link = join(dirname(installation.dataDir), 'link')
     symlinkSync(renamed, link)
     for (const dataDir of [link, '../renamed']) {
       const again = await installation.start({ DATA_DIR: dataDir })
-      await shouldRun(await signIn(again.urls.web), agentId)
+      await untilRunning(await signIn(again.urls.web), agentId)
       await again.stop()
       expect(await pidOf(renamed, agentId)).toBe(moved)
     }
@@ -130,7 +130,7 @@ async function says({ lines }: Program, text: string): Promise<void> {
 }
 
 /** Waits until the agent runs; its status is `error` during the restart. */
-async function shouldRun(person: Person, id: string): Promise<void> {
+async function untilRunning(person: Person, id: string): Promise<void> {
   await until('its owner sees that it runs', async () => (await statusOf(person, id)) === 'running', 300_000)
 }
 

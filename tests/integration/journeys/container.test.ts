@@ -10,7 +10,7 @@ import { execIn, findEngine, removeAll } from '../../harness/engines/engine.ts'
 import { buildPlatformImage, findExecutable } from '../../harness/engines/platform-image.ts'
 import { isAllowed, readEngineRules, startSocketProxy } from '../../harness/engines/socket-proxy.ts'
 import { findAgentPorts, findFreePorts } from '../../harness/ports.ts'
-import { talkTo } from '../../harness/remembering.ts'
+import { openMemoryClient } from '../../harness/remembering.ts'
 import { json } from '../../harness/requests.ts'
 import { tempFolder } from '../../harness/temp-folder.ts'
 import { until } from '../../harness/until.ts'
@@ -77,10 +77,10 @@ test.skipIf(!engine)(
 
     const owner = await setUp(web, token)
     const agentId = await createAgent(owner, { model: MODEL })
-    const ada = talkTo(owner, provider, agentId)
+    const ada = openMemoryClient(owner, provider, agentId)
     await ada.use('remember', { fact: 'The cat is called Bo', name: 'pets' })
     await place.makeAnew()
-    const again = talkTo(await signIn(web, EMAIL), provider, agentId)
+    const again = openMemoryClient(await signIn(web, EMAIL), provider, agentId)
     await until('the agent answers again', () => again.prompt().catch(() => null))
     expect(await again.prompt()).toContain('Bo')
   },
@@ -107,12 +107,12 @@ test.skipIf(!engine)(
     const { web, token } = await place.start()
     const owner = await setUp(web, token)
     const agentId = await createAgent(owner, { model: MODEL })
-    const ada = talkTo(owner, provider, agentId)
+    const ada = openMemoryClient(owner, provider, agentId)
     await ada.use('remember', { fact: 'The cat is called Bo', name: 'pets' })
     const before = await place.agents()
     expect(before).toHaveLength(1)
     await place.makeAnew()
-    const again = talkTo(await signIn(web, EMAIL), provider, agentId)
+    const again = openMemoryClient(await signIn(web, EMAIL), provider, agentId)
     expect(await again.prompt()).toContain('Bo')
     expect(await place.agents()).toEqual(before)
     expect((await owner.post(`/api/agents/${agentId}/restart`, {})).status).toBe(200)

@@ -24,7 +24,7 @@ async function openSealed() {
 }
 
 /** Output and exit code of a failed start. */
-async function startInVain(installation: Installation, environment: Record<string, string> = {}) {
+async function startFailing(installation: Installation, environment: Record<string, string> = {}) {
   const { exitCode, stdout, stderr } = await installation.run(['serve'], { environment })
   return { exitCode, stdout, stderr }
 }
@@ -43,7 +43,7 @@ test(
     const putBack = `Either put that key back (${restore}), ${drop}`
     const setAgain = `Either set ENCRYPTION_KEY to that key again, ${drop}`
     const missing = `${key} is missing: ${database} was sealed with it. ${putBack}`
-    expect(await startInVain(installation)).toEqual({
+    expect(await startFailing(installation)).toEqual({
       exitCode: 78,
       stdout: '',
       stderr: `stead: ENCRYPTION_KEY: ${missing}\n`,
@@ -53,7 +53,7 @@ test(
 
     writeFileSync(key, OTHER_KEY, { mode: 0o600 })
     const wrong = `${key} is not the key that ${database} was sealed with. ${putBack}`
-    expect(await startInVain(installation)).toEqual({
+    expect(await startFailing(installation)).toEqual({
       exitCode: 78,
       stdout: '',
       stderr: `stead: ENCRYPTION_KEY: ${wrong}\n`,
@@ -62,13 +62,13 @@ test(
     expect(doctor.exitCode).toBe(1)
     expect(doctor.stdout).toContain(`✗ encryption key: ${wrong}`)
     const given = `the key given is not the key that ${database} was sealed with. ${setAgain}`
-    expect(await startInVain(installation, { ENCRYPTION_KEY: OTHER_KEY })).toMatchObject({
+    expect(await startFailing(installation, { ENCRYPTION_KEY: OTHER_KEY })).toMatchObject({
       exitCode: 78,
       stderr: `stead: ENCRYPTION_KEY: ${given}\n`,
     })
 
     writeFileSync(key, '', { mode: 0o600 })
-    expect(await startInVain(installation)).toMatchObject({
+    expect(await startFailing(installation)).toMatchObject({
       exitCode: 78,
       stderr: `stead: ENCRYPTION_KEY: ${key} holds no key. ${putBack}\n`,
     })
@@ -84,12 +84,12 @@ test(
     const sqlite = new Database(database)
     sqlite.exec('DELETE FROM sealing')
     sqlite.close()
-    expect(await startInVain(installation, { ENCRYPTION_KEY: OTHER_KEY })).toMatchObject({ exitCode: 78, stdout: '' })
+    expect(await startFailing(installation, { ENCRYPTION_KEY: OTHER_KEY })).toMatchObject({ exitCode: 78, stdout: '' })
     renameSync(key, `${key}.safe`)
-    expect(await startInVain(installation)).toMatchObject({ exitCode: 78, stdout: '' })
+    expect(await startFailing(installation)).toMatchObject({ exitCode: 78, stdout: '' })
     renameSync(`${key}.safe`, key)
     await (await installation.start()).stop()
-    expect(await startInVain(installation, { ENCRYPTION_KEY: OTHER_KEY })).toMatchObject({ exitCode: 78, stdout: '' })
+    expect(await startFailing(installation, { ENCRYPTION_KEY: OTHER_KEY })).toMatchObject({ exitCode: 78, stdout: '' })
   },
   PATIENCE_MS,
 )
@@ -107,7 +107,7 @@ test(
     await (await installation.start()).stop()
     expect(existsSync(key)).toBe(true)
     unlinkSync(key)
-    expect(await startInVain(installation)).toMatchObject({ exitCode: 78, stdout: '' })
+    expect(await startFailing(installation)).toMatchObject({ exitCode: 78, stdout: '' })
   },
   PATIENCE_MS,
 )

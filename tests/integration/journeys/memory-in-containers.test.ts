@@ -4,7 +4,7 @@ import { hasImage } from '../../../src/adapters/runtimes/engine/images.ts'
 import { VERSION } from '../../../src/core/version.ts'
 import { createAgent, signUp } from '../../harness/client.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
-import { talkTo } from '../../harness/remembering.ts'
+import { openMemoryClient } from '../../harness/remembering.ts'
 import { startServer } from '../../harness/server.ts'
 
 const DOCKER_HOST = process.env.DOCKER_HOST ?? '/var/run/docker.sock'
@@ -41,7 +41,7 @@ describe.each(RUNTIMES)('AGENT_RUNTIME=%s', (runtime) => {
       const person = await signUp(server.urls.web)
       const agentId = await createAgent(person, { model: 'openai/gpt-4o-mini' })
       try {
-        const ada = talkTo(person, provider, agentId)
+        const ada = openMemoryClient(person, provider, agentId)
         await ada.save({ drinks: 'tea' })
         expect(await ada.prompt()).toContain('- [drinks] tea')
         await ada.use('remember', { fact: 'The cat is called Bo', name: 'pets' })

@@ -62,7 +62,7 @@ test(
       expect([versionOf(target), hasTomorrow(installation)]).toEqual(['9.0.0', true])
 
       const kept = dump(installation)
-      layVersion(
+      writeVersion(
         place.file('bad'),
         '10.0.0',
         'echo spoilt > "$DATA_DIR/stead.db"; rm -f "$DATA_DIR"/stead.db-*; exit 1',
@@ -138,7 +138,7 @@ async function backUp(installation: Installation, out: string): Promise<string> 
 /** Upgrades to a version that hangs in its first start, and kills the upgrade and its processes there. */
 async function killBetweenSwapAndStart(installation: Installation, target: string, folder: string): Promise<void> {
   const [hanging, file] = [join(folder, 'hanging'), join(folder, 'later')]
-  layVersion(
+  writeVersion(
     file,
     '10.0.0',
     `if [ ! -e "${hanging}" ]; then echo $$ > "${hanging}"; exec sleep 600; fi\nexec "${NEXT}" "$@"`,
@@ -154,7 +154,7 @@ async function killBetweenSwapAndStart(installation: Installation, target: strin
 }
 
 /** Writes a program with this version whose `serve` runs the given script. */
-function layVersion(file: string, version: string, serve: string): void {
+function writeVersion(file: string, version: string, serve: string): void {
   const said = JSON.stringify({ stead: version, bun: Bun.version })
   writeFileSync(file, `#!/bin/sh\nif [ "$1" = version ]; then echo '${said}'; exit 0; fi\n${serve}\n`)
   chmodSync(file, 0o755)

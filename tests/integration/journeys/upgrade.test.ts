@@ -37,7 +37,7 @@ async function openInstalled(environment: Record<string, string> = {}) {
     target,
     other,
     /** Writes a version 9.0.0 whose `serve` runs the given script, which may start the real program. */
-    layOther(serve: string, says = '{"stead":"9.0.0","bun":"1.0.0"}') {
+    writeOtherVersion(serve: string, says = '{"stead":"9.0.0","bun":"1.0.0"}') {
       writeFileSync(other, `#!/bin/sh\nif [ "$1" = version ]; then echo '${says}'; exit 0; fi\n${serve}\n`)
       chmodSync(other, 0o755)
     },
@@ -65,7 +65,7 @@ test(
   async () => {
     await using it = await openInstalled()
     await createUser(it)
-    it.layOther(`exec "${it.real}" "$@"`)
+    it.writeOtherVersion(`exec "${it.real}" "$@"`)
     const sum = Bun.CryptoHasher.hash('sha256', readFileSync(it.other), 'hex')
     writeFileSync(`${it.other}.sha256`, `${sum}  other\n`)
     const { exitCode, stdout, stderr } = await it.upgrade()
@@ -92,7 +92,7 @@ test.skipIf(engine === null)(
     expect([await hasImage(present), await hasImage(next)]).toEqual([false, false])
     await using it = await openInstalled({ AGENT_RUNTIME: 'auto', DOCKER_HOST: engine.dockerHost })
     await createUser(it)
-    it.layOther(`exec "${it.real}" "$@"`)
+    it.writeOtherVersion(`exec "${it.real}" "$@"`)
     try {
       // An installation without containers does not get an image.
       expect((await it.upgrade()).stdout).not.toContain('stead-agent')
@@ -122,7 +122,7 @@ test(
     await using it = await openInstalled()
     await createUser(it)
     for (const [serve, reason] of UNWELL) {
-      it.layOther(serve)
+      it.writeOtherVersion(serve)
       const { exitCode, stdout } = await it.upgrade()
       expect(exitCode).toBe(3)
       expect(stdout).toContain(`The new version is not well: ${reason}`)
@@ -138,7 +138,7 @@ test(
     const newer = new Database(further)
     newer.exec("INSERT INTO migrations VALUES ('9999_of_tomorrow', 'hash', 0)")
     newer.close()
-    it.layOther(`cp "${further}" "$DATA_DIR/stead.db"; rm -f "$DATA_DIR"/stead.db-*; exit 1`)
+    it.writeOtherVersion(`cp "${further}" "$DATA_DIR/stead.db"; rm -f "$DATA_DIR"/stead.db-*; exit 1`)
     expect((await it.upgrade()).exitCode).toBe(3)
     expect(await it.users()).toContain('ada@example.com')
 
@@ -161,7 +161,7 @@ test(
     await program.stop()
     const before = await findAgentPids(it.dataDir)
     expect(before.size).toBe(1)
-    it.layOther('exit 1')
+    it.writeOtherVersion('exit 1')
     expect((await it.upgrade()).exitCode).toBe(3)
     expect(await findAgentPids(it.dataDir)).toEqual(before)
     for (const pid of before.values()) expect(existsSync(`/proc/${pid}`)).toBe(true)
@@ -174,7 +174,7 @@ test(
   async () => {
     await using it = await openInstalled()
     await createUser(it)
-    it.layOther(`exec "${it.real}" "$@"`)
+    it.writeOtherVersion(`exec "${it.real}" "$@"`)
     using folder = tempFolder()
     using service = Bun.serve({ port: 0, fetch: () => new Response('well') })
     const calls = folder.file('calls')
@@ -214,9 +214,9 @@ test(
       expect(existsSync(`${it.target}.new`)).toBe(false)
     }
     await refuse(['--yes'], /^stead: upgrade: there is no \S+other\n$/)
-    it.layOther('exit 0', 'hello')
+    it.writeOtherVersion('exit 0', 'hello')
     await refuse(['--yes'], /is no Stead\n$/)
-    it.layOther(`exec "${it.real}" "$@"`)
+    it.writeOtherVersion(`exec "${it.real}" "$@"`)
     await refuse(['--yes', '--sha256', '0'.repeat(64)], /sums up to [0-9a-f]{64}, not to 0{64}\n$/)
     writeFileSync(join(it.other, '..', 'SHA256SUMS'), `${'1'.repeat(64)}  other\n`)
     await refuse(['--yes'], /not to 1{64}\n$/)

@@ -9,7 +9,7 @@ import { createSwarmRuntime } from '../../../src/adapters/runtimes/swarm/swarm.t
 import { systemClock } from '../../../src/core/clock.ts'
 import { createLog } from '../../../src/core/log.ts'
 import { buildAgentImage } from '../../harness/engines/built-image.ts'
-import { execIn, importAgent, PATIENT } from '../../harness/engines/engine.ts'
+import { execIn, importAgent, LONG_TIMEOUTS } from '../../harness/engines/engine.ts'
 import { answersHealthz } from '../../harness/engines/runtime-contract.ts'
 import { canStartSwarm, type SwarmNode, setAvailability, startSwarm } from '../../harness/engines/swarm.ts'
 import { tempFolder } from '../../harness/temp-folder.ts'
@@ -28,7 +28,7 @@ describe.skipIf(!canStartSwarm())('agents on a swarm of two machines', () => {
 
   const createRuntime = (volumeDriver: VolumeDriver | null = null) =>
     createSwarmRuntime({
-      engine: createEngine(swarm.manager.dockerHost, PATIENT),
+      engine: createEngine(swarm.manager.dockerHost, LONG_TIMEOUTS),
       instance: volumeDriver ? 'shared' : 'state',
       digestKey: 'key',
       clock: systemClock,

@@ -10,7 +10,7 @@ import { buildAgentImage } from '../../harness/engines/built-image.ts'
 import { execIn, findEngine } from '../../harness/engines/engine.ts'
 import { importLiveImages } from '../../harness/engines/live-image.ts'
 import { canStartSwarm, startSwarm } from '../../harness/engines/swarm.ts'
-import { talkTo } from '../../harness/remembering.ts'
+import { openMemoryClient } from '../../harness/remembering.ts'
 import { read } from '../../harness/requests.ts'
 import { findAgentPids, startServer } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
@@ -130,7 +130,7 @@ describe.skipIf(!canStartSwarm())('agents in a swarm', () => {
       })
       const person = await signUp(server.urls.web)
       const id = await createAgent(person)
-      const knock = async () => (await talkTo(person, provider, id).atItsDoor('/healthz')).status
+      const getHealth = async () => (await openMemoryClient(person, provider, id).callAgent('/healthz')).status
       const services = async () =>
         (await docker.listServices()).map(({ ID, Spec }) => ({ ID, replicas: Spec?.Mode?.Replicated?.Replicas }))
       const inContainer = async (script: string) => {
@@ -150,13 +150,13 @@ describe.skipIf(!canStartSwarm())('agents in a swarm', () => {
       expect(running?.replicas).toBe(1)
       await sleeps()
       expect(await services()).toEqual([{ ID: running?.ID ?? '', replicas: 0 }])
-      expect(await knock()).toBe(200)
+      expect(await getHealth()).toBe(200)
       expect(await services()).toEqual([{ ID: running?.ID ?? '', replicas: 1 }])
       expect(await inContainer('/bin/busybox cat /data/mine')).toBe('mine')
       await sleeps()
       await read(Updated, person.post(`/api/agents/${id}/update`, {}))
       await sleeps()
-      expect(await knock()).toBe(200)
+      expect(await getHealth()).toBe(200)
       expect(await inContainer('/bin/busybox cat /data/mine')).toBe('mine')
       await person.delete(`/api/agents/${id}`)
     },

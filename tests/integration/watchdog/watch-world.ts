@@ -136,7 +136,7 @@ export async function openWatch(options: WatchOptions) {
       isEngineThere = !isLost
     },
     /** Emits the runtime event of a dead agent. */
-    tellDied: (id: string) => {
+    emitDied: (id: string) => {
       for (const listener of listeners) listener({ id, type: 'died', at: clock.now() })
     },
     async [Symbol.asyncDispose]() {

@@ -194,7 +194,7 @@ test('exit code 78 causes a repair and is no crash', async () => {
   await untilAll(watch, 'running')
   fake.inspection = { ...fake.inspection, state: 'exited', startedAt: null, exitCode: 78 }
   fake.health = 'refusing'
-  watch.tellDied(fake.id)
+  watch.emitDied(fake.id)
   await until('its repair', () => kinds(watch).includes('repaired'))
   expect(kinds(watch)).toEqual(['degraded', 'repair_started', 'repaired'])
   expect(watch.notices[0]?.status).toBe('The agent does not answer its health check (exit code 78: bad configuration)')
@@ -207,7 +207,7 @@ test('an agent that exceeded its memory limit has that reason', async () => {
   await untilAll(watch, 'running')
   fake.health = 'refusing'
   fake.inspection = { ...fake.inspection, state: 'restarting', startedAt: null, exitCode: 137, isOutOfMemory: true }
-  watch.tellDied(fake.id)
+  watch.emitDied(fake.id)
   await until('the crash', () => kinds(watch).includes('crash'))
   expect(watch.notices).toMatchObject([
     { kind: 'crash', outOfMemory: true, exitCode: 137, status: 'The agent crashed (its memory limit ended it)' },

@@ -6,9 +6,9 @@ import {
   execIn,
   findEngine,
   importAgent,
-  PATIENT,
+  LONG_TIMEOUTS,
   removeAll,
-  toVisit,
+  toConnectCommand,
 } from '../../../../tests/harness/engines/engine.ts'
 import { deviations } from '../../../../tests/harness/engines/hardened.ts'
 import { answersHealthz, runtimeContract } from '../../../../tests/harness/engines/runtime-contract.ts'
@@ -139,7 +139,7 @@ describe.skipIf(!found)('Docker runtime', () => {
             await Promise.all([runtime.deploy(one), runtime.deploy(two)])
             const nameOf = (id: string) => `stead-${instance}-${id}`
             const visit = async (host: string, port: number) =>
-              (await execIn(machine.docker, nameOf(one.id), toVisit(host, port))).exitCode
+              (await execIn(machine.docker, nameOf(one.id), toConnectCommand(host, port))).exitCode
             const { NetworkSettings } = await machine.docker.getContainer(nameOf(two.id)).inspect()
             const address = Object.values(NetworkSettings.Networks)[0]?.IPAddress ?? ''
             const gateway = await runtime.platformHost()
@@ -153,7 +153,7 @@ describe.skipIf(!found)('Docker runtime', () => {
             expect(await visit(gateway, two.port)).not.toBe(0)
             expect(await visit(gateway, local)).not.toBe(0)
           },
-          { engine: createEngine(machine.dockerHost, PATIENT) },
+          { engine: createEngine(machine.dockerHost, LONG_TIMEOUTS) },
         )
       },
     )

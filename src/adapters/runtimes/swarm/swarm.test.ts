@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import type Docker from 'dockerode'
 import { extract, pack } from 'tar-stream'
 import { z } from 'zod'
-import { execIn, importAgent, PATIENT } from '../../../../tests/harness/engines/engine.ts'
+import { execIn, importAgent, LONG_TIMEOUTS } from '../../../../tests/harness/engines/engine.ts'
 import { answersHealthz, runtimeContract, waitFor } from '../../../../tests/harness/engines/runtime-contract.ts'
 import { canStartSwarm, startSwarm } from '../../../../tests/harness/engines/swarm.ts'
 import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
@@ -308,7 +308,7 @@ function startSlowEngine(socket: string) {
 
 function createRuntime(dockerHost: string) {
   return createSwarmRuntime({
-    engine: createEngine(dockerHost, PATIENT),
+    engine: createEngine(dockerHost, LONG_TIMEOUTS),
     instance: INSTANCE,
     digestKey: 'key',
     clock: systemClock,

@@ -397,7 +397,7 @@ test.each([
   expect(response.status).toBe(200)
   expect(response.headers.get('x-model')).toBe(id)
   expect(test.provider.chats.at(-1)?.body.model).toBe(id)
-  expect(await test.booked()).toMatchObject([{ model: id }])
+  expect(await test.recordedUsage()).toMatchObject([{ model: id }])
 })
 
 test('POST /v1/chat/completions: 403 when a bare name is of a model outside the plan or the models of the key', async () => {

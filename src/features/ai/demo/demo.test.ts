@@ -65,8 +65,8 @@ test('POST /api/demo/chat: the call continues and its cost is in the day’s sum
   gone.resolve()
   await asking
   expect(await test.provider.chats[0]?.closed).toBe('complete')
-  await until('the booking', async () => (await test.booked()).length === 1)
-  expect(await test.booked()).toMatchObject([
+  await until('the usage record', async () => (await test.recordedUsage()).length === 1)
+  expect(await test.recordedUsage()).toMatchObject([
     { userId: 'demo', inputTokens: 50, outputTokens: 1024, estimated: false, success: true },
   ])
 })
@@ -82,9 +82,9 @@ test(`POST /api/demo/chat: at most the day’s budget is spent when ${LEAVING} v
     return asking
   }
   for (let left = 0; left < LEAVING; left += 10) await Promise.all(Array.from({ length: 10 }, leave))
-  const booked = await test.booked()
-  const spent = booked.reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0)
-  expect(booked.every(({ estimated, outputTokens }) => estimated && outputTokens === 1024)).toBe(true)
+  const calls = await test.recordedUsage()
+  const spent = calls.reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0)
+  expect(calls.every(({ estimated, outputTokens }) => estimated && outputTokens === 1024)).toBe(true)
   expect(spent).toBeGreaterThan(30_000)
   expect(spent).toBeLessThanOrEqual(50_000)
   expect((await test.say({ message: 'Hi', model: 'openai/gpt-4o' })).status).toBe(503)
@@ -102,7 +102,7 @@ test('POST /api/demo/chat: 200 with the answer of the first listed model, record
     done: true,
   })
   expect(test.provider.chats).toMatchObject([{ body: { model: DEMO_MODELS[0].id, max_tokens: 1024, stream: false } }])
-  expect(await test.booked()).toMatchObject([
+  expect(await test.recordedUsage()).toMatchObject([
     { userId: 'demo', agentId: 'demo-chat', endpoint: '/api/demo/chat', success: true },
   ])
 })
@@ -180,7 +180,7 @@ test('POST /api/demo/chat: 503 when all visitors together reach the day’s budg
   const answered = responses.filter(({ status }) => status === 200)
   expect(answered.length).toBeGreaterThan(0)
   expect(responses.filter(({ status }) => status === 503)).toHaveLength(50 - answered.length)
-  const spent = (await test.booked()).reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0)
+  const spent = (await test.recordedUsage()).reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0)
   expect(spent).toBeLessThanOrEqual(50_000)
   test.clock.set(new Date('2100-01-02T00:00:00Z'))
   expect((await test.say({ message: 'Hi' })).status).toBe(200)

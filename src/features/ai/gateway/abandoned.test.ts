@@ -38,7 +38,7 @@ test.each([[ASKED], [{ ...ASKED, stream: true }]])(
     test.caller.abort()
     await test.asking.catch(() => undefined)
     expect(await test.provider.chats[0]?.closed).toBe('aborted')
-    const [row, ...others] = await test.booked()
+    const [row, ...others] = await test.recordedUsage()
     expect(others).toEqual([])
     expect(row).toMatchObject({ success: false, estimated: true, outputTokens: 700, model: MINI, endpoint: OPENAI })
     expectInput(row?.inputTokens)
@@ -53,8 +53,8 @@ test('a caller who disconnects during a stream is recorded with the received rea
   let events = 0
   for await (const _event of readEvents(response)) if (++events === 3) break
   test.caller.abort()
-  await until('the booking', async () => (await test.booked()).length > 0)
-  const [row] = await test.booked()
+  await until('the usage record', async () => (await test.recordedUsage()).length > 0)
+  const [row] = await test.recordedUsage()
   expect(row).toMatchObject({
     success: false,
     estimated: true,
@@ -69,8 +69,8 @@ test('a received tool call is recorded with its arguments when the caller discon
   const response = await test.asking
   for await (const _event of readEvents(response)) break
   test.caller.abort()
-  await until('the booking', async () => (await test.booked()).length > 0)
-  expect(await test.booked()).toMatchObject([
+  await until('the usage record', async () => (await test.recordedUsage()).length > 0)
+  expect(await test.recordedUsage()).toMatchObject([
     { outputTokens: countTokens(`write_file${JSON.stringify(call.arguments)}`), estimated: true },
   ])
 })
@@ -83,8 +83,10 @@ test('reported usage is recorded when the provider reported it before the caller
   let events = 0
   for await (const _event of readEvents(response)) if (++events === 5) break
   test.caller.abort()
-  await until('the booking', async () => (await test.booked()).length > 0)
-  expect(await test.booked()).toMatchObject([{ inputTokens: 77, outputTokens: 33, estimated: false, success: false }])
+  await until('the usage record', async () => (await test.recordedUsage()).length > 0)
+  expect(await test.recordedUsage()).toMatchObject([
+    { inputTokens: 77, outputTokens: 33, estimated: false, success: false },
+  ])
 })
 
 test('a caller who disconnects before anything was sent is not recorded', async () => {
@@ -93,7 +95,7 @@ test('a caller who disconnects before anything was sent is not recorded', async 
   const request = { ...json('POST', ASKED, bearer(key)), signal: AbortSignal.abort() }
   await test.backend.request(OPENAI, request).catch(() => undefined)
   expect(test.provider.chats).toEqual([])
-  expect(await test.booked()).toEqual([])
+  expect(await test.recordedUsage()).toEqual([])
 })
 
 test('POST /v1/embeddings: records the input tokens when the caller disconnects', async () => {
@@ -101,7 +103,7 @@ test('POST /v1/embeddings: records the input tokens when the caller disconnects'
   await until('the call at the provider', () => test.provider.chats.length > 0)
   test.caller.abort()
   await test.asking.catch(() => undefined)
-  const [row] = await test.booked()
+  const [row] = await test.recordedUsage()
   expect(row).toMatchObject({ outputTokens: 0, estimated: true, endpoint: '/v1/embeddings', success: false })
   expect(row?.inputTokens).toBeGreaterThan(1.9 * countTokens(QUESTION))
   expect(row?.inputTokens).toBeLessThan(2.1 * countTokens(QUESTION))
@@ -113,7 +115,7 @@ test('embeddings without reported counts are recorded with counted input tokens,
   test.provider.answerWith({ usage: null })
   const order = json('POST', { model: MINI, input: QUESTION }, bearer(key))
   expect((await test.backend.request('/v1/embeddings', order)).status).toBe(200)
-  expect(await test.booked()).toMatchObject([{ outputTokens: 0, estimated: true, success: true }])
+  expect(await test.recordedUsage()).toMatchObject([{ outputTokens: 0, estimated: true, success: true }])
 })
 
 test('an abandoned call is recorded for the agent when the agent made it', async () => {
@@ -126,7 +128,7 @@ test('an abandoned call is recorded for the agent when the agent made it', async
   await until('the call at the provider', () => test.provider.chats.length > 0)
   caller.abort()
   await asking
-  expect(await test.booked()).toMatchObject([{ userId: user.id, agentId, estimated: true, outputTokens: 700 }])
+  expect(await test.recordedUsage()).toMatchObject([{ userId: user.id, agentId, estimated: true, outputTokens: 700 }])
 })
 
 test('an abandoned call counts towards the plan', async () => {
@@ -141,7 +143,7 @@ test('an abandoned call counts towards the plan', async () => {
     await Promise.race([asking, until('the call at the provider', () => test.provider.chats.length > asked)])
     caller.abort()
     const response = await asking.catch(() => null)
-    await test.booked()
+    await test.recordedUsage()
     return response?.status ?? null
   }
   const statuses = []
@@ -159,7 +161,7 @@ test.each([['hang'], ['hang-mid-body'], ['reset'], ['malformed-json'], [{ cutAtB
     const requested = { ...ASKED, model: 'openai/gpt-4o', fallbacks: ['anthropic/claude-3.5-sonnet', MINI] }
     const response = await test.ask(OPENAI, requested, bearer(key))
     expect(response.status).toBe(200)
-    const rows = (await test.booked()).toSorted((one, other) => one.attempts - other.attempts)
+    const rows = (await test.recordedUsage()).toSorted((one, other) => one.attempts - other.attempts)
     expect(rows).toMatchObject([
       { model: 'openai/gpt-4o', attempts: 1, success: false, estimated: true, outputTokens: 700 },
       { model: 'anthropic/claude-3.5-sonnet', attempts: 2, success: false, estimated: true, outputTokens: 700 },
@@ -178,7 +180,7 @@ test('a call uses no fallback when its first request may have used the whole bud
   const response = await test.ask(OPENAI, requested, bearer(key))
   expect([response.status, await response.json()]).toMatchObject([429, { error: { code: 'QUOTA_EXCEEDED' } }])
   expect(test.provider.chats.map(({ body }) => body.model)).toEqual([MINI])
-  expect(await test.booked()).toMatchObject([{ model: MINI, estimated: true, outputTokens: 1_500_000 }])
+  expect(await test.recordedUsage()).toMatchObject([{ model: MINI, estimated: true, outputTokens: 1_500_000 }])
 })
 
 test('a broken stream is recorded with what was received', async () => {
@@ -186,7 +188,7 @@ test('a broken stream is recorded with what was received', async () => {
   const { key } = await test.join('solo')
   test.provider.answerWith({ text: TEXT, usage: null, fault: 'no-done' })
   await readAllEvents(await test.ask(OPENAI, { ...ASKED, stream: true }, bearer(key)))
-  expect(await test.booked()).toMatchObject([
+  expect(await test.recordedUsage()).toMatchObject([
     { success: false, estimated: true, outputTokens: countTokens(TEXT.join('')) },
   ])
 })
@@ -208,7 +210,7 @@ test('a running call is recorded once when the program stops', async () => {
   for (let event = 0; event < 2; event++) await events.next()
   await until('both calls at the provider', () => test.provider.chats.length === 2)
   await test.platform.spendings.endAll()
-  const rows = await test.booked()
+  const rows = await test.recordedUsage()
   expect(rows.map(({ outputTokens }) => outputTokens).sort((one, other) => one - other)).toEqual([
     countTokens(TEXT.slice(0, 2).join('')),
     700,
@@ -217,5 +219,5 @@ test('a running call is recorded once when the program stops', async () => {
   for (const caller of callers) caller.abort()
   await waiting
   await events.return?.(undefined)
-  expect(await test.booked()).toHaveLength(2)
+  expect(await test.recordedUsage()).toHaveLength(2)
 })

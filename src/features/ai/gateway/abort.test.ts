@@ -26,7 +26,7 @@ async function withHangingProvider(fault: 'hang' | 'hang-mid-body') {
     provider,
     ask: (body: unknown, signal: AbortSignal) =>
       fetch(`${server.urls.backend}/v1/chat/completions`, { ...json('POST', body, bearer(key)), signal }),
-    booked: () =>
+    recordedUsage: () =>
       until('the usage of the call', async () => {
         const { summary, isMockData } = await read(CostDashboard, person.get('/api/dashboard/cost'))
         return isMockData ? null : summary
@@ -47,7 +47,7 @@ test('POST /v1/chat/completions: ends the stream at the provider and records wha
   for await (const _event of readEvents(response)) break
   client.abort()
   expect(await test.provider.chats[0]?.closed).toBe('aborted')
-  const summary = await test.booked()
+  const summary = await test.recordedUsage()
   expect(summary).toMatchObject({ totalCalls: 1 })
   expect(summary.totalTokens).toBeGreaterThanOrEqual(10)
 })
@@ -61,7 +61,7 @@ test('POST /v1/chat/completions: ends the call at the provider when the client d
   expect(await test.provider.chats[0]?.closed).toBe('aborted')
   expect(await asking).toBeInstanceOf(Error)
   // The input as it is counted, and as much as the answer might have been.
-  expect(await test.booked()).toMatchObject({ totalCalls: 1, totalTokens: 6 + 4096, estimatedTokens: 6 + 4096 })
+  expect(await test.recordedUsage()).toMatchObject({ totalCalls: 1, totalTokens: 6 + 4096, estimatedTokens: 6 + 4096 })
 })
 
 test('stop records a running call before it resolves', async () => {

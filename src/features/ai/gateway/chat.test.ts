@@ -31,7 +31,7 @@ test('POST /api/ai/chat: 200 with answer, model, provider and usage, which is re
       body: { ...HELLO, temperature: 0.5 },
     },
   ])
-  expect(await test.booked()).toMatchObject([
+  expect(await test.recordedUsage()).toMatchObject([
     {
       userId: 'usr_1',
       agentId: 'direct',
@@ -52,7 +52,7 @@ test('POST /api/ai/chat: 200 with the plan of the key’s owner, whatever the he
   const { key, user } = await test.join('solo')
   const lies = { 'x-user-plan': 'network', 'x-user-id': 'usr_other', 'x-user-email': 'root@example.com' }
   expect((await test.ask('/api/ai/chat', HELLO, { ...bearer(key), ...lies })).status).toBe(200)
-  expect(await test.booked()).toMatchObject([{ userId: user.id, agentId: 'direct' }])
+  expect(await test.recordedUsage()).toMatchObject([{ userId: user.id, agentId: 'direct' }])
   const restricted = await test.ask('/api/ai/chat', { ...HELLO, model: 'openai/gpt-4' }, { ...bearer(key), ...lies })
   expect(restricted.status).toBe(403)
 })
@@ -61,7 +61,7 @@ test('POST /api/ai/chat: 200 with an agent’s token, recorded for its owner and
   await using test = await aiPlatform()
   const { agentToken, agentId, user } = await test.join('solo')
   expect((await test.ask('/api/ai/chat', HELLO, bearer(agentToken))).status).toBe(200)
-  expect(await test.booked()).toMatchObject([{ userId: user.id, agentId }])
+  expect(await test.recordedUsage()).toMatchObject([{ userId: user.id, agentId }])
 })
 
 const NO_PLAN = { error: expect.any(String), success: false, code: 'PLAN_REQUIRED' }
@@ -84,13 +84,13 @@ test.each<[string, number, Record<string, string>, unknown]>([
   expect(response.status).toBe(status)
   expect(await response.json()).toEqual(body)
   expect(test.provider.chats).toEqual([])
-  expect(await test.booked()).toEqual([])
+  expect(await test.recordedUsage()).toEqual([])
 })
 
 test('POST /api/ai/chat: 200 recorded for anonymous without x-user-id', async () => {
   await using test = await aiPlatform()
   expect((await test.ask('/api/ai/chat', HELLO, { ...PLANNED, ...SERVICE })).status).toBe(200)
-  expect(await test.booked()).toMatchObject([{ userId: 'anonymous' }])
+  expect(await test.recordedUsage()).toMatchObject([{ userId: 'anonymous' }])
 })
 
 test('POST /api/ai/chat: the same status and text for the e-mail of an administrator as for any other, without the internal key', async () => {
@@ -138,7 +138,7 @@ test.each([
   const response = await test.ask('/api/ai/chat', body, ON_SOLO)
   expect(response.status).toBe(400)
   expect(await response.json()).toEqual({ error })
-  expect(await test.booked()).toEqual([])
+  expect(await test.recordedUsage()).toEqual([])
 })
 
 test('POST /api/ai/chat: 403 with the models of the plan when the model is another one', async () => {
@@ -217,7 +217,7 @@ test.each([
     expect(await ask(9000)).toBe(429)
     // The limit allows 1,500 tokens of one call and one more call; usage before the clock change counts, later usage does not.
     expect(await ask(8000)).toBe(200)
-    await test.booked()
+    await test.recordedUsage()
     const months = test.platform.db.select().from(usageMonths).orderBy(usageMonths.month).all()
     expect(months.find(({ month }) => month === '2100-03')?.tokens).toBe(tokens + 3000)
     expect(months.find(({ month }) => month === wrong.slice(0, 7))?.tokens).toBe(1500)
@@ -268,7 +268,7 @@ test.each<[Fault, number, object]>([
     const response = await test.ask('/api/ai/chat', HELLO, ON_SOLO)
     expect(response.status).toBe(status)
     expect(await response.json()).toEqual({ error: expect.stringContaining('AI provider openrouter') })
-    expect(await test.booked()).toMatchObject([
+    expect(await test.recordedUsage()).toMatchObject([
       { success: false, errorMessage: expect.stringContaining('openrouter'), ...used },
     ])
     test.provider.answerWith({})
@@ -282,7 +282,7 @@ test('POST /api/ai/chat: 502 when the provider refuses connections', async () =>
   const response = await test.ask('/api/ai/chat', HELLO, ON_SOLO)
   expect(response.status).toBe(502)
   expect(await response.json()).toEqual({ error: 'AI provider openrouter cannot be reached' })
-  expect(await test.booked()).toMatchObject([{ success: false, ...NOTHING }])
+  expect(await test.recordedUsage()).toMatchObject([{ success: false, ...NOTHING }])
 })
 
 test('POST /api/ai/chat: 429 with the provider’s Retry-After', async () => {
@@ -308,7 +308,7 @@ test('POST /api/ai/chat: 200 with counted usage, marked as estimated, when the p
   expect(await response.json()).toMatchObject({ usage })
   expect(response.headers.get('x-cost-usd')).toBe('0.000006')
   expect(response.headers.get('x-usage-estimated')).toBe('true')
-  expect(await test.booked()).toMatchObject([
+  expect(await test.recordedUsage()).toMatchObject([
     { inputTokens: 6, outputTokens: 9, costMicroUsd: 6, estimated: true, success: true },
   ])
   test.provider.answerWith({})
@@ -347,7 +347,7 @@ test.each([
   await test.platform.catalogue.refresh(new AbortController().signal)
   test.provider.answerWith({ usage: { prompt_tokens: 1000, completion_tokens: 500, ...details } })
   await test.ask('/api/ai/chat', { ...HELLO, model: 'openai/gpt-4o' }, ON_SOLO)
-  expect(await test.booked()).toMatchObject([{ inputTokens: 1000, outputTokens: 500, costMicroUsd }])
+  expect(await test.recordedUsage()).toMatchObject([{ inputTokens: 1000, outputTokens: 500, costMicroUsd }])
 })
 
 test('POST /api/ai/chat: 200 with the published price of cached input when a vendor lists none', async () => {
@@ -358,7 +358,7 @@ test('POST /api/ai/chat: 200 with the published price of cached input when a ven
   const providers = [createHttpProvider({ id: 'openai', baseUrl, apiKey: 'k', timeoutMs: 5000 }, { fetch })]
   await using test = await aiPlatform({ providers })
   await test.ask('/api/ai/chat', HELLO, ON_SOLO)
-  expect(await test.booked()).toMatchObject([{ inputTokens: 1_000_000, costMicroUsd: 75_000 }])
+  expect(await test.recordedUsage()).toMatchObject([{ inputTokens: 1_000_000, costMicroUsd: 75_000 }])
 })
 
 test('POST /api/ai/chat: 200 from the offline model, which says that it is one', async () => {

@@ -27,7 +27,7 @@ test('POST /v1/chat/completions: 200 with the provider’s answer unchanged, and
     choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500 },
   })
-  expect(await test.booked()).toMatchObject([
+  expect(await test.recordedUsage()).toMatchObject([
     { userId: user.id, agentId: 'direct', endpoint: PATH, inputTokens: 1000, outputTokens: 500, costMicroUsd: 450 },
   ])
 })
@@ -36,7 +36,7 @@ test('POST /v1/chat/completions: 200 with an agent’s token, recorded for its o
   await using test = await aiPlatform()
   const { agentToken, agentId, user } = await test.join()
   expect((await test.ask(PATH, HELLO, bearer(agentToken))).status).toBe(200)
-  expect(await test.booked()).toMatchObject([{ userId: user.id, agentId }])
+  expect(await test.recordedUsage()).toMatchObject([{ userId: user.id, agentId }])
 })
 
 test('POST /v1/chat/completions: 200 with the internal key, for the user and plan of its headers; 402 without them', async () => {
@@ -44,7 +44,7 @@ test('POST /v1/chat/completions: 200 with the internal key, for the user and pla
   const identity = { 'x-user-id': 'usr_1', 'x-user-plan': 'label', 'x-billing-subscription-id': 'sub_1' }
   expect((await test.ask(PATH, HELLO, { ...bearer(INTERNAL_KEY), ...identity })).status).toBe(200)
   expect((await test.ask(PATH, HELLO, bearer(INTERNAL_KEY))).status).toBe(402)
-  expect(await test.booked()).toMatchObject([{ userId: 'usr_1', agentId: 'direct' }])
+  expect(await test.recordedUsage()).toMatchObject([{ userId: 'usr_1', agentId: 'direct' }])
 })
 
 test('POST /v1/chat/completions: 200 with tools, their results and unknown fields unchanged', async () => {
@@ -103,7 +103,7 @@ test('POST /v1/chat/completions: 200 streams each chunk unchanged, usage and [DO
   expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '')).toEqual(['Hel', 'lo, ', 'wörld ', '🌍', '', ''])
   expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 1000, completion_tokens: 500 } })
   expect(test.provider.chats[0]?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } })
-  expect(await test.booked()).toMatchObject([
+  expect(await test.recordedUsage()).toMatchObject([
     { inputTokens: 1000, outputTokens: 500, costMicroUsd: 450, success: true },
   ])
 })
@@ -209,7 +209,7 @@ test.each(BEFORE_THE_FIRST_PIECE)(
     expect(await response.json()).toMatchObject({
       error: { message: expect.stringContaining('AI provider openrouter') },
     })
-    expect(await test.booked()).toMatchObject([{ success: false, ...used }])
+    expect(await test.recordedUsage()).toMatchObject([{ success: false, ...used }])
   },
 )
 
@@ -224,7 +224,7 @@ test.each<[Fault, object]>([
   const response = await test.ask(PATH, STREAMED, bearer(key))
   expect(response.status).toBe(502)
   expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('openrouter') } })
-  expect(await test.booked()).toMatchObject([{ success: false, ...used }])
+  expect(await test.recordedUsage()).toMatchObject([{ success: false, ...used }])
 })
 
 test.each<[Fault]>([['no-done'], ['hang-mid-body']])(
@@ -240,7 +240,7 @@ test.each<[Fault]>([['no-done'], ['hang-mid-body']])(
     expect(JSON.parse(events.at(-1) ?? '')).toEqual({
       error: { message: expect.stringContaining('openrouter'), type: 'api_error', code: null, param: null },
     })
-    const [row] = await test.booked()
+    const [row] = await test.recordedUsage()
     expect(row).toMatchObject({ success: false, errorMessage: expect.stringContaining('openrouter') })
     expect(row?.outputTokens).toBeGreaterThan(0)
   },
@@ -251,7 +251,9 @@ test('POST /v1/chat/completions: 200 with counted usage, marked as estimated, wh
   const { key } = await test.join()
   test.provider.answerWith({ text: ['Once upon a time ', 'there was a house.'], usage: null })
   await readAllEvents(await test.ask(PATH, STREAMED, bearer(key)))
-  expect(await test.booked()).toMatchObject([{ inputTokens: 6, outputTokens: 9, estimated: true, success: true }])
+  expect(await test.recordedUsage()).toMatchObject([
+    { inputTokens: 6, outputTokens: 9, estimated: true, success: true },
+  ])
 })
 
 test('POST /v1/chat/completions: 413 above 8 MB, and above 1 MB on other routes', async () => {

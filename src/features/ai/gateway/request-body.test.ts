@@ -47,7 +47,7 @@ test.each([
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error' } })
   expect(test.provider.chats).toEqual([])
-  expect(await test.booked()).toEqual([])
+  expect(await test.recordedUsage()).toEqual([])
 })
 
 test.each([

@@ -72,8 +72,8 @@ test.each(CASES)('a tier answers with the next target when its first ones fail: 
   expect(modelsAsked(test)).toEqual([...models.slice(0, broken + 1)])
   const lost = models.slice(0, broken).map((model, index) => ({ model, attempts: index + 1, success: false }))
   const served = { model: models[broken], attempts: broken + 1, success: true, estimated: false }
-  const booked = (await test.booked()).toSorted((one, other) => one.attempts - other.attempts)
-  expect(booked).toMatchObject([...(isSpent(fault) ? lost : []), served])
+  const usage = (await test.recordedUsage()).toSorted((one, other) => one.attempts - other.attempts)
+  expect(usage).toMatchObject([...(isSpent(fault) ? lost : []), served])
 })
 
 test.each(FAULTS)(

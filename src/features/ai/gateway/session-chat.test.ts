@@ -11,7 +11,7 @@ test('POST /api/ai/chat: 200 with a session on the web API, recorded for the use
   expect(response.status).toBe(200)
   expect(await response.json()).toMatchObject({ model: ASKED.model, message: { content: 'Hello.' } })
   const generationId = response.headers.get('x-generation-id')
-  expect(await test.booked()).toMatchObject([
+  expect(await test.recordedUsage()).toMatchObject([
     { userId: user.id, agentId: 'direct', keyId: null, generationId, inputTokens: 1000, outputTokens: 500 },
   ])
 })
@@ -22,7 +22,7 @@ test('POST /api/ai/chat: 200 streams on the web API, with the id of the call in 
   const response = await test.web.request('/api/ai/chat', json('POST', { ...ASKED, stream: true }, cookie))
   expect(response.headers.get('content-type')).toContain('text/event-stream')
   expect(await response.text()).toContain('Hello.')
-  const [call] = await test.booked()
+  const [call] = await test.recordedUsage()
   expect(call?.generationId).toBe(response.headers.get('x-generation-id') ?? '')
 })
 

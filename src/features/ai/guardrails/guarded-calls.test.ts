@@ -34,7 +34,7 @@ test('POST /v1/chat/completions: 400 when the input of a key or an agent is deni
     expect((await test.ask(PATH, ask('Tell me about falcons'), headers)).status).toBe(200)
   }
   expect(test.provider.chats).toHaveLength(2)
-  expect(await test.booked()).toHaveLength(2)
+  expect(await test.recordedUsage()).toHaveLength(2)
 })
 
 test('POST /v1/chat/completions: 400 above maxInputChars, also when the input is not checked otherwise', async () => {
@@ -59,7 +59,7 @@ test('POST /v1/chat/completions: 200 with personal data replaced in input and an
   for (const { body } of test.provider.chats) expect(body.messages).toEqual([{ role: 'user', content: 'I am [email]' }])
   const native = await test.ask('/api/ai/chat', ask('Hi'), bearer(test.key))
   expect(await native.json()).toMatchObject({ message: { content: 'Mail [email] or [card] now' } })
-  const [call] = await test.booked()
+  const [call] = await test.recordedUsage()
   expect(call).toMatchObject({ success: true, inputTokens: 1000, outputTokens: 500 })
 })
 
@@ -72,7 +72,7 @@ test('POST /v1/chat/completions: 400 when the answer is denied, an error event w
   expect(streamed).toContain('"code":"GUARDRAIL_BLOCKED"')
   expect(streamed).not.toContain('[DONE]')
   expect(streamed).not.toContain('fal')
-  const calls = await test.booked()
+  const calls = await test.recordedUsage()
   expect(calls.map(({ outputTokens }) => outputTokens > 0)).toEqual([true, true])
   expect(calls.map(({ success, errorMessage, finishReason }) => [success, errorMessage, finishReason])).toEqual(
     ['stop', null].map((reason) => [

@@ -77,7 +77,7 @@ test('a call with the user’s own key is recorded outside plan and quota', asyn
   expect((await test.say('anthropic/claude-3.5-sonnet')).status).toBe(429)
   // The plan Solo does not include this model; a user with their own provider key may use it.
   expect((await test.say('openai/gpt-4')).status).toBe(200)
-  expect(await test.booked()).toMatchObject([{ isOwnKey: true, model: 'openai/gpt-4', inputTokens: 1000 }])
+  expect(await test.recordedUsage()).toMatchObject([{ isOwnKey: true, model: 'openai/gpt-4', inputTokens: 1000 }])
   expect(test.platform.db.select().from(usageMonths).all()).toMatchObject([{ tokens: 2_000_000 }])
 })
 
@@ -103,7 +103,7 @@ test('a call with the user’s own key needs no plan, other calls do', async () 
   // The status must not look like a provider failure to the agent.
   expect((await ask(OPENAI, poor.agentToken, { model: 'anthropic/claude-3.5-sonnet' })).status).toBe(429)
   expect((await ask(OPENAI, poor.key, { model: 'openai/gpt-4o', fallbacks: ['local/echo'] })).status).toBe(402)
-  expect((await test.booked()).every(({ isOwnKey, userId }) => isOwnKey && userId === poor.user.id)).toBe(true)
+  expect((await test.recordedUsage()).every(({ isOwnKey, userId }) => isOwnKey && userId === poor.user.id)).toBe(true)
 })
 
 test('GET /api/models: 200 with the models of the user’s own key when nothing else is configured', async () => {

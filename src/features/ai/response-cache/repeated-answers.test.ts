@@ -39,7 +39,7 @@ test('POST /v1/chat/completions: 200 with the same answer from the cache, record
   expect(second.response.headers.get('x-model')).toBe('openai/gpt-4o-mini')
   expect((await test.say({ ...HELLO, max_tokens: 499 })).cache).toBe('miss')
   expect(test.provider.chats).toHaveLength(2)
-  const calls = await test.booked()
+  const calls = await test.recordedUsage()
   expect(calls.map(({ provider, costMicroUsd, inputTokens }) => [provider, costMicroUsd > 0, inputTokens])).toEqual([
     ['openrouter', true, 1000],
     ['cache', false, 0],

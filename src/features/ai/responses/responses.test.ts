@@ -87,7 +87,7 @@ describe('POST /v1/responses with a provider of Chat Completions', () => {
       ],
     })
     const { user } = test.ada
-    expect(await test.booked()).toMatchObject([
+    expect(await test.recordedUsage()).toMatchObject([
       { userId: user.id, agentId: 'direct', endpoint: PATH, model: MODEL, inputTokens: 1000, outputTokens: 500 },
     ])
   })
@@ -118,7 +118,7 @@ describe('POST /v1/responses with a provider of Chat Completions', () => {
         },
       },
     })
-    expect(await test.booked()).toMatchObject([{ inputTokens: 100, outputTokens: 20 }])
+    expect(await test.recordedUsage()).toMatchObject([{ inputTokens: 100, outputTokens: 20 }])
   })
 
   test('200 without built-in tools, which x-stead-dropped names', async () => {
@@ -151,7 +151,7 @@ describe('POST /v1/responses with a provider of Chat Completions', () => {
       { type: 'response.failed', response: { status: 'failed', error: { code: 'server_error' } } },
       { type: 'error', code: 'server_error', message: expect.stringContaining('openai') },
     ])
-    expect(await test.booked()).toMatchObject([{ success: false, estimated: true }])
+    expect(await test.recordedUsage()).toMatchObject([{ success: false, estimated: true }])
     expect(test.platform.db.select().from(storedResponses).all()).toEqual([])
   })
 })
@@ -174,7 +174,7 @@ describe('POST /v1/responses with a provider of Responses', () => {
     expect(await response.json()).toMatchObject({ id: 'resp_1', model: 'gpt-4o-mini' })
     const { fallbacks: _, ...sent } = body
     expect(test.vendor.calls).toMatchObject([{ path: PATH, body: { ...sent, model: 'gpt-4o-mini' } }])
-    expect(await test.booked()).toMatchObject([{ inputTokens: 1000, outputTokens: 500 }])
+    expect(await test.recordedUsage()).toMatchObject([{ inputTokens: 1000, outputTokens: 500 }])
   })
 
   test('200 with the provider’s events', async () => {
@@ -228,7 +228,7 @@ describe('POST /v1/responses with a provider of Responses', () => {
         { type: 'error', code: 'server_error' },
       ])
       expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, number) => number))
-      expect(await test.booked()).toHaveLength(index + 1)
+      expect(await test.recordedUsage()).toHaveLength(index + 1)
     }
   })
 })
@@ -311,7 +311,7 @@ describe.each<[string, Dialects]>([
     expect(await refused.json()).toMatchObject({
       error: { code: 'previous_response_not_found', param: 'previous_response_id' },
     })
-    expect(await test.booked()).toHaveLength(1)
+    expect(await test.recordedUsage()).toHaveLength(1)
     expect((await test.stored('GET', id)).status).toBe(200)
     expect((await test.stored('GET', id, test.ada.agentToken)).status).toBe(200)
   })
@@ -341,7 +341,7 @@ describe('POST /v1/responses without a call or record', () => {
     expect(response.status).toBe(status)
     expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error', ...error } })
     expect(test.vendor.calls).toEqual([])
-    expect(await test.booked()).toEqual([])
+    expect(await test.recordedUsage()).toEqual([])
   })
 
   test('413 when the body exceeds 8 MB', async () => {
@@ -394,7 +394,7 @@ test.each<[string, Dialects]>([
     const answered = responses.filter(({ status }) => status === 200).length
     expect(answered).toBeGreaterThan(0)
     expect(responses.filter(({ status }) => status === 429)).toHaveLength(100 - answered)
-    const rows = await test.booked()
+    const rows = await test.recordedUsage()
     const succeeded = rows.filter(({ success }) => success)
     expect(
       succeeded.reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0),
@@ -419,7 +419,7 @@ test.each<[string, Dialects]>([
     for await (const _event of readEvents(response)) break
     client.abort()
     expect(await test.vendor.calls[0]?.ended).toBe('aborted')
-    expect(await test.booked()).toMatchObject([{ success: false, estimated: true }])
+    expect(await test.recordedUsage()).toMatchObject([{ success: false, estimated: true }])
     expect(test.platform.db.select().from(storedResponses).all()).toEqual([])
   },
 )

@@ -19,7 +19,7 @@ test.each([
     expect(answer.status).toBe(200)
     expect(await answer.text()).toContain('Hello.')
   }
-  const rows = await test.booked()
+  const rows = await test.recordedUsage()
   expect(rows).toHaveLength(2)
   for (const row of rows) {
     expect(row).toMatchObject({ success: true, estimated: true, attempts: 1 })
@@ -43,7 +43,7 @@ test.each([[1e300], [1e13], [-3]])(
         await answer.text()
       }
     }
-    const rows = await test.booked()
+    const rows = await test.recordedUsage()
     // Cost by the price list: 1000 at 0.15 and 500 at 0.60 for a million.
     expect(rows.map(({ costMicroUsd }) => costMicroUsd)).toEqual([450, 450, 450, 450, 500_000, 500_000])
   },

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAgent, signIn, signUp } from '../../../../tests/harness/client.ts'
 import { startProvider } from '../../../../tests/harness/doubles/provider.ts'
-import { talkTo } from '../../../../tests/harness/remembering.ts'
+import { openMemoryClient } from '../../../../tests/harness/remembering.ts'
 import { openInstallation } from '../../../../tests/harness/server.ts'
 import { openTalkingService, type TalkingService } from '../../../../tests/harness/services/talking-service.ts'
 import { until } from '../../../../tests/harness/until.ts'
@@ -13,10 +13,10 @@ const MODEL = 'openai/gpt-4o-mini'
 
 /** Shared agent for tests that leave its memory empty. */
 let service: TalkingService
-let ada: ReturnType<typeof talkTo>
+let ada: ReturnType<typeof openMemoryClient>
 beforeAll(async () => {
   service = await openTalkingService()
-  ada = talkTo(service.person, service.provider, service.agentId)
+  ada = openMemoryClient(service.person, service.provider, service.agentId)
 }, 300_000)
 afterAll(() => service?.[Symbol.asyncDispose]())
 
@@ -52,7 +52,7 @@ test('a memory reset deletes the facts of platform and agent, whichever starts i
   expect(await ada.seen()).toEqual({})
   expect(await ada.prompt()).not.toContain('What you remember')
   await fill()
-  expect((await ada.atItsDoor('/memory', { method: 'DELETE' })).status).toBe(200)
+  expect((await ada.callAgent('/memory', { method: 'DELETE' })).status).toBe(200)
   expect(await ada.seen()).toEqual({})
   expect(await ada.prompt()).not.toContain('What you remember')
 }, 300_000)
@@ -68,7 +68,7 @@ test('an agent’s local memory file is imported once, at its next start', async
   const old = { nextId: 2, facts: [{ id: 1, text: 'Ada likes tea', at: '2026-01-01T00:00:00.000Z' }] }
   writeFileSync(join(folder.state, 'memory.json'), JSON.stringify(old))
   expect((await person.post(`/api/agents/${agentId}/restart`, {})).status).toBe(200)
-  const ada = talkTo(person, provider, agentId)
+  const ada = openMemoryClient(person, provider, agentId)
   await until('the fact at /api/memory', async () => 'fact-1' in (await ada.seen()))
   expect(await ada.prompt()).toContain('- [fact-1] Ada likes tea')
   await ada.forget('fact-1')
@@ -77,7 +77,7 @@ test('an agent’s local memory file is imported once, at its next start', async
 
   await ada.save({ drinks: 'tea' })
   await first.kill()
-  const again = talkTo(await signIn((await installation.start()).urls.web), provider, agentId)
+  const again = openMemoryClient(await signIn((await installation.start()).urls.web), provider, agentId)
   const prompt = await until('an answer after the crash', () => again.prompt().catch(() => null))
   expect(prompt).toContain('- [drinks] tea')
 }, 300_000)

@@ -121,7 +121,7 @@ test('POST /api/v1/gateway with credits: 200 with the result, which is paid, rec
   expect(await it.balance()).toBe(4 * CENT)
   const text = Served.parse(await (await it.send(TEXT, it.cookie)).json())
   expect(text.result).toMatchObject({ model: 'openai/gpt-4o-mini', text: expect.any(String) })
-  expect(await it.booked()).toMatchObject([{ userId: 'gateway', endpoint: PATH, model: 'openai/gpt-4o-mini' }])
+  expect(await it.recordedUsage()).toMatchObject([{ userId: 'gateway', endpoint: PATH, model: 'openai/gpt-4o-mini' }])
   expect(readBalance(it.db, platformAccount('sales', 'USD'))).toBe(2 * CENT)
   const receipt = await it.web.request(`/api/receipts/${payment.receiptId}`, { headers: it.cookie })
   expect(await receipt.json()).toMatchObject({ what: 'Summary of a web page', method: 'credits', amount: '0.01' })

@@ -34,7 +34,7 @@ async function openTestInstallation(
       test.web.request('/api/generate-video', json('POST', body, { ...cookie, ...headers })),
     get: (url: string, headers: Record<string, string> = cookie) => test.web.request(url, { headers }),
     rows: () => test.platform.db.select().from(videos).all(),
-    booked: async () => {
+    recordedUsage: async () => {
       await test.platform.usage.settle()
       return test.platform.db.select().from(usageLogs).all()
     },
@@ -260,7 +260,7 @@ test.each([
 ])('videoJob records the cost once for the user, %s', async (_how, state, settings, row) => {
   await using test = await openTestInstallation(state, settings)
   expect((await test.generate()).status).toBe(200)
-  expect(await test.booked()).toMatchObject([
+  expect(await test.recordedUsage()).toMatchObject([
     {
       ...{ userId: test.user.id, agentId: 'direct', endpoint: '/api/generate-video', provider: 'video', success: true },
       ...row,
@@ -272,7 +272,7 @@ test('videoJob records no cost when the order is rejected, and an estimate when 
   await using test = await openTestInstallation()
   test.provider.refuseWith(() => Response.json({ error: { message: 'Prompt not allowed' } }, { status: 400 }))
   await test.generate()
-  expect(await test.booked()).toMatchObject([{ success: false, costMicroUsd: 0, estimated: false }])
+  expect(await test.recordedUsage()).toMatchObject([{ success: false, costMicroUsd: 0, estimated: false }])
   let isFirst = true
   test.provider.refuseWith(() => {
     if (isFirst) test.provider.refuseWith(null)
@@ -284,7 +284,7 @@ test('videoJob records no cost when the order is rejected, and an estimate when 
     test.clock.advance(1000)
     return (await test.get(url)).status === 200
   })
-  const [, unread, second, ...others] = await test.booked()
+  const [, unread, second, ...others] = await test.recordedUsage()
   expect(unread).toMatchObject({ success: false, costMicroUsd: 400_000, estimated: true })
   expect([second?.success, others]).toEqual([true, []])
 })

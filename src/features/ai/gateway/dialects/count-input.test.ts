@@ -27,7 +27,7 @@ async function countingPlatform(id: string, { dialects = [], countStatus }: Omit
       const response = await test.backend.request(path, json('POST', body, { ...bearer(key), ...headers }))
       return { status: response.status, body: Object(await response.json()) }
     },
-    booked: async () => {
+    recordedUsage: async () => {
       await test.platform.usage.settle()
       return db.select().from(usageLogs).all()
     },
@@ -50,7 +50,7 @@ test.each(ROUTES)('POST $path: 200 with the provider’s count, and nothing is r
   expect(body.input_tokens).toBe(JSON.stringify([null, rest.messages ?? rest.input, null]).length)
   expect(counted?.path).toBe(route.path)
   if (route.dialect === 'messages') expect(counted?.headers['anthropic-beta']).toBe(beta['anthropic-beta'])
-  expect([test.vendor.refused, await test.booked()]).toEqual([[], []])
+  expect([test.vendor.refused, await test.recordedUsage()]).toEqual([[], []])
 })
 
 test.each(ROUTES)(

@@ -38,7 +38,7 @@ async function messagesPlatform({ dialects = ['chat'], plan = 'network', limits 
     key,
     ask: (body: unknown, headers: Record<string, string> = { 'x-api-key': key }, path = PATH) =>
       test.backend.request(path, json('POST', body, headers)),
-    booked: async () => {
+    recordedUsage: async () => {
       await test.platform.usage.settle()
       return test.platform.db.select().from(usageLogs).all()
     },
@@ -80,7 +80,7 @@ test('POST /v1/messages: 200 with the vendor’s answer unchanged, cached tokens
   const { fallbacks, ...sent } = body
   expect(test.anthropic.calls[0]?.body as unknown).toEqual(sent)
   expect(test.anthropic.calls[0]?.headers).toMatchObject({ 'anthropic-beta': headers['anthropic-beta'] })
-  expect(await test.booked()).toMatchObject([
+  expect(await test.recordedUsage()).toMatchObject([
     {
       endpoint: PATH,
       inputTokens: 1000,
@@ -123,7 +123,9 @@ test('POST /v1/messages: 200 streams the vendor’s events unchanged, and usage 
     'message_stop',
   ])
   expect(JSON.stringify(events)).toContain('signature_delta')
-  expect(await test.booked()).toMatchObject([{ inputTokens: 1000, cachedInputTokens: 600, costMicroUsd: CACHED_COST }])
+  expect(await test.recordedUsage()).toMatchObject([
+    { inputTokens: 1000, cachedInputTokens: 600, costMicroUsd: CACHED_COST },
+  ])
 })
 
 const CONVERSATION = {
@@ -181,7 +183,7 @@ test('POST /v1/messages: 200 translated when the provider speaks Chat Completion
     },
     { role: 'tool', tool_call_id: 'toolu_1', content: 'Noon' },
   ])
-  expect(await test.booked()).toMatchObject([{ endpoint: PATH, inputTokens: 1000, cachedInputTokens: 600 }])
+  expect(await test.recordedUsage()).toMatchObject([{ endpoint: PATH, inputTokens: 1000, cachedInputTokens: 600 }])
 })
 
 test('POST /v1/messages: 200 with Anthropic’s events in Anthropic’s order when a stream is translated', async () => {
@@ -223,7 +225,7 @@ test('POST /v1/messages: 200 with Anthropic’s events in Anthropic’s order wh
       output_tokens: 500,
     },
   })
-  expect(await test.booked()).toMatchObject([{ inputTokens: 1000, outputTokens: 500 }])
+  expect(await test.recordedUsage()).toMatchObject([{ inputTokens: 1000, outputTokens: 500 }])
 })
 
 test.each([
@@ -245,7 +247,7 @@ test.each([
     expect(events[0]?.event).toBe('message_start')
     expect(events.at(-1)).toMatchObject({ event: 'error', data: { type: 'error', error: { type: 'api_error' } } })
     expect(events.some(({ event }) => event === 'message_stop')).toBe(false)
-    const rows = await test.booked()
+    const rows = await test.recordedUsage()
     expect(rows).toHaveLength(1)
     expect(rows[0]).toMatchObject({ success: false })
     expect(rows[0]?.inputTokens).toBeGreaterThan(0)
@@ -274,7 +276,7 @@ test.each([
 ])('POST /v1/messages: 400 in Anthropic’s format for %s, and nothing is recorded', async (_what, change) => {
   await using test = await messagesPlatform()
   expect(await errorOf(await test.ask({ ...HI, ...change }))).toEqual([400, 'invalid_request_error'])
-  expect([test.anthropic.calls, test.openai.calls, await test.booked()]).toEqual([[], [], []])
+  expect([test.anthropic.calls, test.openai.calls, await test.recordedUsage()]).toEqual([[], [], []])
 })
 
 test('POST /v1/messages: 401, 402, 404, 413 and 429 in Anthropic’s format', async () => {
@@ -292,7 +294,7 @@ test('POST /v1/messages: 401, 402, 404, 413 and 429 in Anthropic’s format', as
   })
   const large = await planned.ask({ ...HI, system: 'x'.repeat(8_500_000) })
   expect(await errorOf(large)).toEqual([413, 'request_too_large'])
-  expect(await planned.booked()).toEqual([])
+  expect(await planned.recordedUsage()).toEqual([])
 })
 
 test('POST /v1/messages: a budget is never exceeded by 100 concurrent calls near it', async () => {
@@ -300,7 +302,7 @@ test('POST /v1/messages: a budget is never exceeded by 100 concurrent calls near
   test.anthropic.answerWith({ usage: { input: 30, output: 100, writtenForHour: 30 } })
   const body = { ...HI, system: [{ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral', ttl: '1h' } }] }
   const statuses = await Promise.all(Array.from({ length: 100 }, async () => (await test.ask(body)).status))
-  const spent = (await test.booked()).reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0)
+  const spent = (await test.recordedUsage()).reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0)
   expect(new Set(statuses)).toEqual(new Set([200, 429]))
   expect(spent).toBeGreaterThan(0)
   expect(spent).toBeLessThanOrEqual(20_000)
@@ -316,7 +318,7 @@ test('POST /v1/messages/count_tokens: 200 with the tokens, 404 when the model is
   expect(await errorOf(await count({ ...counted, model: 'claude-none' }))).toEqual([404, 'not_found_error'])
   const orphan = { ...counted, messages: user({ type: 'tool_result', tool_use_id: 'x' }) }
   expect(await errorOf(await count(orphan))).toEqual([400, 'invalid_request_error'])
-  expect(await test.booked()).toEqual([])
+  expect(await test.recordedUsage()).toEqual([])
 })
 
 test('GET /v1/models: 200 in Anthropic’s format by pages when anthropic-version is sent', async () => {

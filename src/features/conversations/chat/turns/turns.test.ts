@@ -70,7 +70,7 @@ test('POST /api/chat: 202 with the turn before the agent has answered when Prefe
 test('GET /api/chat/turns/:id: 200 with the limit that ended the turn', async () => {
   const { agent, show, lines } = await withTurn()
   agent.say('I stopped here.')
-  agent.tell({ type: 'early_end', reason: 'loop', tool: 'read_page' })
+  agent.sendEvent({ type: 'early_end', reason: 'loop', tool: 'read_page' })
   agent.finish()
   await until('the end', async () => (await show()).state === 'done')
   expect(await show()).toMatchObject({ text: 'I stopped here.', endedBy: 'loop', error: null })

@@ -1,5 +1,5 @@
 /**
- * `bun deaf-browser.ts PROGRAM [arguments …]` replaces itself by PROGRAM without access to netlink sockets. Chromium
+ * `bun without-netlink.ts PROGRAM [arguments …]` replaces itself by PROGRAM without access to netlink sockets. Chromium
  * aborts loading when a network address changes, as other tests' containers cause; without netlink it assumes a
  * constant network.
  */
@@ -33,11 +33,11 @@ const PROCESSORS: Partial<Record<NodeJS.Architecture, { kind: number; socketCall
 
 const [path, ...others] = process.argv.slice(2)
 if (path === undefined) throw new Error('There is no program to run.')
-refuseNews()
-runInstead(path, others)
+blockNetlink()
+execProgram(path, others)
 
 /** Installs a seccomp filter that makes netlink sockets fail for this process and its children. */
-function refuseNews(): void {
+function blockNetlink(): void {
   const processor = PROCESSORS[process.arch]
   if (processor === undefined) throw new Error(`The filter does not know processors of the kind ${process.arch}.`)
   const filter = Buffer.concat([
@@ -65,7 +65,7 @@ function instruction(code: number, value: number, { skip = 0, orSkip = 0 } = {})
 }
 
 /** Replaces this process by `program`, which keeps the process id and the pipes. Returns only by throwing. */
-function runInstead(program: string, parameters: string[]): never {
+function execProgram(program: string, parameters: string[]): never {
   // Bun marks inherited descriptors close-on-exec.
   for (const descriptor of COMMAND_PIPES) c.fcntl(descriptor, SET_DESCRIPTOR_FLAGS, 0)
   const texts = [program, ...parameters].map((text) => Buffer.from(`${text}\0`))
