@@ -182,6 +182,7 @@ const AGENTS_FOR_CONVERSATIONS = [
   'agentMail',
   'aggregator',
   'diskFloor',
+  'egressSettings',
   'gateway',
   'liveStreams',
   'runtimes',

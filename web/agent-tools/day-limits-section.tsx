@@ -1,19 +1,18 @@
-import { queryOptions, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
-import { DayLimits } from '../../src/features/ai/breakers/schemas.ts'
-import { agentQuery } from '../agents/agents-api.ts'
-import { queryClient, refresh } from '../api/query-client.ts'
-import { api, inPath, request } from '../api/request.ts'
-import { SelectField, TextField } from '../ui/field.tsx'
+import type { DayLimits } from '../../src/features/ai/breakers/schemas.ts'
+import { TextField } from '../ui/field.tsx'
 import { Form, useForm } from '../ui/form.tsx'
 import { Loaded, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
+import { LimitActionField } from './limit-action-field.tsx'
+import { changeLimits, limitsQuery } from './limits-api.ts'
 
 const COUNTS = [
-  { kind: 'messages', label: 'Messages sent per day' },
-  { kind: 'toolCalls', label: 'Tool calls per day' },
-  { kind: 'files', label: 'Files written per day' },
+  { kind: 'messages', label: 'Messages sent per day', atLimit: 'At the message limit' },
+  { kind: 'toolCalls', label: 'Tool calls per day', atLimit: 'At the tool call limit' },
+  { kind: 'files', label: 'Files written per day', atLimit: 'At the file limit' },
 ] as const
 
 const Limit = z
@@ -37,14 +36,6 @@ const LimitsForm = z
     files: { limit: form.files, action: form.filesAction },
   }))
 
-function limitsQuery(agentId: string) {
-  return queryOptions({
-    queryKey: [...agentQuery(agentId).queryKey, 'limits'],
-    queryFn: ({ signal }) =>
-      request(DayLimits, api.GET('/api/agents/{id}/limits', { ...inPath({ id: agentId }), signal })),
-  })
-}
-
 /** Limits of an agent's actions per day; limits of model usage are in a separate section. */
 export function DayLimitsSection({ agent }: { agent: WebAgent }) {
   const query = useQuery(limitsQuery(agent.id))
@@ -61,11 +52,7 @@ export function DayLimitsSection({ agent }: { agent: WebAgent }) {
 }
 
 function LimitFields({ limits: { agentId, limits } }: { limits: DayLimits }) {
-  const form = useForm(LimitsForm, async (body) => {
-    const changed = await request(DayLimits, api.PUT('/api/agents/{id}/limits', { ...inPath({ id: agentId }), body }))
-    queryClient.setQueryData(limitsQuery(agentId).queryKey, changed)
-    await refresh({ queryKey: [...agentQuery(agentId).queryKey, 'leash'] })
-  })
+  const form = useForm(LimitsForm, (body) => changeLimits(agentId, body))
   return (
     <Form form={form} verb="Save activity limits">
       {!limits.messages.enforced && (
@@ -73,7 +60,7 @@ function LimitFields({ limits: { agentId, limits } }: { limits: DayLimits }) {
           OpenClaw does not report what it does.
         </Notice>
       )}
-      {COUNTS.map(({ kind, label }) => (
+      {COUNTS.map(({ kind, label, atLimit }) => (
         <div key={kind} className="grid grid-cols-1 items-start gap-4 sm:grid-cols-2">
           <TextField
             label={label}
@@ -83,11 +70,7 @@ function LimitFields({ limits: { agentId, limits } }: { limits: DayLimits }) {
             defaultValue={limits[kind].limit ?? ''}
             hint={`${limits[kind].used.toLocaleString('en')} today`}
           />
-          <SelectField label="At the limit" name={`${kind}Action`} defaultValue={limits[kind].action}>
-            <option value="ask">Ask me</option>
-            <option value="pause">Pause until midnight</option>
-            <option value="stop">Stop the agent</option>
-          </SelectField>
+          <LimitActionField label={atLimit} name={`${kind}Action`} action={limits[kind].action} />
         </div>
       ))}
     </Form>

@@ -3,7 +3,6 @@ import type { AgentEgress } from '../../src/features/agents/egress/schemas.ts'
 import type { WebAgentDetail } from '../../src/features/agents/registry/schemas.ts'
 import type { DayLimits } from '../../src/features/ai/breakers/schemas.ts'
 import { LEASH_AREAS, Leash, type LeashClaim } from '../../src/features/conversations/leash/schemas.ts'
-import { egressQuery } from '../agent-egress/egress-api.ts'
 import { agentQuery, isOnOwnMachine } from '../agents/agents-api.ts'
 import { api, inPath, request } from '../api/request.ts'
 import { formatCost } from '../cost/figures.ts'
@@ -41,7 +40,7 @@ export function PermissionsSection({ agent }: { agent: ShownAgent }) {
               </Notice>
             )}
             <Facts>
-              <NetworkFact agentId={agent.id} />
+              <Fact name="Network">{describeNetwork(leash.egress)}</Fact>
               {listUses(leash.limits).map(({ name, text }) => (
                 <Fact key={name} name={name}>
                   {text}
@@ -82,11 +81,8 @@ const POLICIES: Record<AgentEgress['policy'], string> = {
   none: 'No host',
 }
 
-function NetworkFact({ agentId }: { agentId: string }) {
-  const { data } = useQuery(egressQuery(agentId))
-  if (!data) return null
-  const gap = data.gap === null ? '' : ', not enforced'
-  return <Fact name="Network">{`${POLICIES[data.policy]}${gap}`}</Fact>
+function describeNetwork({ policy, gap }: AgentEgress): string {
+  return `${POLICIES[policy]}${gap === null ? '' : ', not enforced'}`
 }
 
 const KINDS = { usd: 'Cost', tokens: 'Tokens', messages: 'Messages', toolCalls: 'Tool calls', files: 'Files' } as const

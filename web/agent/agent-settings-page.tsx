@@ -4,15 +4,17 @@ import { Trash2 } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { z } from 'zod'
 import type { ShownConfig, WebAgent } from '../../src/features/agents/registry/schemas.ts'
-import { Breaker, Caps } from '../../src/features/ai/breakers/schemas.ts'
+import { Breaker, Caps, type DayLimits } from '../../src/features/ai/breakers/schemas.ts'
 import { WorkspaceImportSection } from '../agent-memory/workspace-import.tsx'
 import { DayLimitsSection } from '../agent-tools/day-limits-section.tsx'
+import { LimitActionField } from '../agent-tools/limit-action-field.tsx'
+import { changeLimits, limitsQuery } from '../agent-tools/limits-api.ts'
 import { ToolsSection } from '../agent-tools/tools-section.tsx'
 import { DeleteDialog } from '../agents/agent-menu.tsx'
 import { agentQuery, isOnOwnMachine } from '../agents/agents-api.ts'
 import { queryClient, refresh } from '../api/query-client.ts'
 import { api, inPath, request } from '../api/request.ts'
-import { formatCost } from '../cost/figures.ts'
+import { formatCost, formatMissing } from '../cost/figures.ts'
 import { GuardrailsSection } from '../guardrails/guardrails-section.tsx'
 import { AsksBeforeLeaving } from '../shell/asks-before-leaving.tsx'
 import { Badge } from '../ui/badge.tsx'
@@ -181,9 +183,12 @@ export function DangerSection({ agent }: { agent: WebAgent }) {
 
 /** An empty field means no limit. */
 const emptyIsNone = (text: unknown) => (text === '' ? null : Number(text))
+const Action = z.enum(['ask', 'pause', 'stop'])
 const CapsForm = z.object({
   tokensPerDay: z.preprocess(emptyIsNone, Caps.shape.tokensPerDay),
+  tokensAction: Action,
   costUsdPerDay: z.preprocess(emptyIsNone, Caps.shape.costUsdPerDay),
+  usdAction: Action,
 })
 
 const paused: Readonly<Record<NonNullable<Breaker['pause']>['scope'], string>> = {
@@ -203,19 +208,18 @@ function breakerQuery(agentId: string) {
 
 export function LimitsSection({ agent }: { agent: WebAgent }) {
   const query = useQuery(breakerQuery(agent.id))
+  const limits = useQuery(limitsQuery(agent.id))
   return (
     <Section
       title="Limits"
       badge={query.data?.pause && <Badge tone="warning">Paused</Badge>}
-      lead="Daily model usage. At the limit, calls are rejected until midnight UTC. You are notified before."
+      lead="Model usage in a day of your time zone, and what happens at the limit. You are notified before."
     >
       <Loaded query={query} what="limits" placeholder={<Skeleton className="h-40" />}>
-        {(breaker) => (
-          <>
-            <PauseSwitch breaker={breaker} />
-            <CapsFields breaker={breaker} />
-          </>
-        )}
+        {(breaker) => <PauseSwitch breaker={breaker} />}
+      </Loaded>
+      <Loaded query={limits} what="daily limits" placeholder={<Skeleton className="h-40" />}>
+        {(day) => <CapsFields day={day} />}
       </Loaded>
     </Section>
   )
@@ -251,31 +255,36 @@ function PauseSwitch({ breaker: { agentId, pause } }: { breaker: Breaker }) {
   )
 }
 
-function CapsFields({ breaker: { agentId, caps, usedToday } }: { breaker: Breaker }) {
-  const form = useForm(CapsForm, async (body) => {
-    const breaker = await request(Breaker, api.PUT('/api/agents/{id}/breaker', { ...inPath({ id: agentId }), body }))
-    queryClient.setQueryData(breakerQuery(agentId).queryKey, breaker)
-  })
+function CapsFields({ day: { agentId, limits, unpricedCalls } }: { day: DayLimits }) {
+  const form = useForm(CapsForm, ({ tokensPerDay, tokensAction, costUsdPerDay, usdAction }) =>
+    changeLimits(agentId, {
+      tokens: { limit: tokensPerDay, action: tokensAction },
+      usd: { limit: costUsdPerDay, action: usdAction },
+    }),
+  )
+  const missing = unpricedCalls > 0 ? ` ${formatMissing(unpricedCalls)}` : ''
   return (
     <Form form={form} verb="Save limits">
       {form.isDone && <Notice tone="good">Limits saved.</Notice>}
-      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+      <div className="grid grid-cols-1 items-start gap-4 sm:grid-cols-2">
         <TextField
           label="Tokens per day"
           name="tokensPerDay"
           inputMode="numeric"
           placeholder="No limit"
-          defaultValue={caps.tokensPerDay ?? ''}
-          hint={`${usedToday.tokens.toLocaleString('en')} used today`}
+          defaultValue={limits.tokens.limit ?? ''}
+          hint={`${limits.tokens.used.toLocaleString('en')} used today`}
         />
+        <LimitActionField label="At the token limit" name="tokensAction" action={limits.tokens.action} />
         <TextField
           label="US dollars per day"
           name="costUsdPerDay"
           inputMode="decimal"
           placeholder="No limit"
-          defaultValue={caps.costUsdPerDay ?? ''}
-          hint={`${formatCost(usedToday.costUsd)} used today`}
+          defaultValue={limits.usd.limit ?? ''}
+          hint={`${formatCost(limits.usd.used)}${missing} used today`}
         />
+        <LimitActionField label="At the cost limit" name="usdAction" action={limits.usd.action} />
       </div>
     </Form>
   )

@@ -92,9 +92,17 @@ function listReached({ db, clock, agentSums, breakers }: CapAlertDeps) {
       const percent = refused.has(id) ? REACHED.percent : Math.max(shares.usd, shares.tokens)
       const alert = [REACHED, NEAR].find((each) => percent >= each.percent)
       if (!alert || userId === null || isSent.has(`${id} ${day} ${alert.percent}`)) return []
-      const limit: LimitKind = shares.usd >= shares.tokens ? 'usd' : 'tokens'
-      return [{ caps, day, agent: { id, name }, userId, alert, limit }]
+      return [{ caps, day, agent: { id, name }, userId, alert, limit: findReached(caps, shares) }]
     })
+}
+
+/** A call can be refused before anything was used, so only limits that are set are compared. */
+function findReached(
+  { tokensPerDay, costMicroUsdPerDay }: CapsRow,
+  shares: Record<'usd' | 'tokens', number>,
+): LimitKind {
+  if (costMicroUsdPerDay === null) return 'tokens'
+  return tokensPerDay === null || shares.usd >= shares.tokens ? 'usd' : 'tokens'
 }
 
 function usedPercent(

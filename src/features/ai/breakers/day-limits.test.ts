@@ -193,3 +193,21 @@ test('POST /v1/limits/use: limits reset at midnight in the owner’s time zone',
   expect((await test.use('files')).allowed).toBe(true)
   expect((await test.show()).limits.tokens.used).toBe(0)
 })
+
+test('POST /v1/chat/completions: asks the owner when the first call of the day exceeds a token limit', async () => {
+  await using test = await openAgent()
+  await test.set({ tokens: { limit: 1, action: 'ask' } })
+  expect((await test.chat()).status).toBe(429)
+  await test.alert()
+  const [asked] = await test.approvals()
+  expect(JSON.parse(asked?.arguments ?? '')).toEqual({ limit: 'tokens', amount: 1, day: '2100-06-15' })
+})
+
+test('POST /v1/limits/use: pauses an agent on its own machine when a limit is set to stop', async () => {
+  await using test = await openAgent()
+  await write(test.platform.db, (tx) => tx.update(agents).set({ status: 'running', runtime: 'machine' }).run())
+  await test.set({ files: { limit: 0, action: 'stop' } })
+  expect((await test.use('files')).allowed).toBe(false)
+  expect(test.status()).toEqual({ status: 'running' })
+  expect(test.noticesOf('cap_reached')[0]?.text).toContain('The agent pauses until midnight')
+})

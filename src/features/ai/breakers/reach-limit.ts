@@ -34,7 +34,7 @@ type Limited = { agent: Pick<AgentRow, 'id' | 'name' | 'ownerId'>; caps: CapsRow
 export function reachLimit(deps: ReachDeps, tx: Tx, { agent, caps, day }: Limited, kind: LimitKind): Reached {
   const { id: agentId, name, ownerId } = agent
   const limit = limitOf(caps, kind) ?? 0
-  const action = actionOf(caps, kind)
+  const action = toPossible(tx, agentId, actionOf(caps, kind))
   const isNews = noteReached(deps, tx, { agentId, day, kind })
   if (action === 'stop') stopAtLimit(deps, tx, agentId, describe(kind, limit))
   const approvalId = action === 'ask' && limit > 0 ? deps.askForMore(tx, { agentId, kind, amount: limit, day }) : null
@@ -42,6 +42,13 @@ export function reachLimit(deps: ReachDeps, tx: Tx, { agent, caps, day }: Limite
   if (isNews && ownerId !== null && approvalId === null)
     deps.sendNotice(tx, { userId: ownerId, agent: { id: agentId, name }, kind: 'cap_reached', text: message })
   return { kind, action, approvalId, message }
+}
+
+/** An agent on its owner's machine cannot be stopped from here; it pauses instead. */
+function toPossible(tx: Tx, agentId: string, action: LimitAction): LimitAction {
+  if (action !== 'stop') return action
+  const isOnMachine = and(eq(agents.id, agentId), eq(agents.runtime, 'machine'))
+  return tx.select({ id: agents.id }).from(agents).where(isOnMachine).get() ? 'pause' : 'stop'
 }
 
 const CONSEQUENCES: Readonly<Record<LimitAction, string>> = {

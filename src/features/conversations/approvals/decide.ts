@@ -14,8 +14,8 @@ import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { Base } from '../../base.ts'
 import { type ChatDeps, openTurn, sendMessage } from '../chat/send.ts'
 import { raiseLimit } from './raise-limit.ts'
-import { approvalStatusAt, hashOf, RAISE_LIMIT } from './requests.ts'
-import type { ApprovalUse, ChannelDecision } from './schemas.ts'
+import { approvalStatusAt, hashOf } from './requests.ts'
+import { type ApprovalUse, type ChannelDecision, RAISE_LIMIT } from './schemas.ts'
 import { type ApprovalRow, approvals } from './tables.ts'
 
 const EXPIRY_LOOK_MS = 15_000

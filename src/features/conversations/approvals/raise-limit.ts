@@ -1,6 +1,4 @@
 import { and, desc, eq } from 'drizzle-orm'
-import { z } from 'zod'
-import { LIMIT_KINDS } from '../../../core/agents/day-limits.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Tx } from '../../../db/open.ts'
@@ -8,10 +6,9 @@ import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { findAgentRow } from '../../agents/registry/agents.ts'
 import { describeAmount } from '../../ai/breakers/day-limits.ts'
 import { type AskForMore, allowMore } from '../../ai/breakers/reach-limit.ts'
-import { approvalStatusAt, hashOf, RAISE_LIMIT } from './requests.ts'
+import { approvalStatusAt, hashOf } from './requests.ts'
+import { RAISE_LIMIT, RaisedLimit } from './schemas.ts'
 import { type ApprovalRow, approvals } from './tables.ts'
-
-const Wanted = z.object({ limit: z.enum(LIMIT_KINDS), amount: z.number(), day: z.string() })
 
 /** Creates the function that asks owners to raise a daily limit. A request that was denied is not repeated that day. */
 export function createAskForMore({
@@ -48,7 +45,7 @@ export function createAskForMore({
 /** Carries out an approved request for more; returns false for any other approval. */
 export function raiseLimit(tx: Tx, approval: ApprovalRow): boolean {
   if (approval.tool !== RAISE_LIMIT) return false
-  const { limit, amount, day } = Wanted.parse(JSON.parse(approval.arguments))
+  const { limit, amount, day } = RaisedLimit.parse(JSON.parse(approval.arguments))
   allowMore(tx, { agentId: approval.agentId, kind: limit, amount, day })
   return true
 }

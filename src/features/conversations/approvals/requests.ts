@@ -13,11 +13,8 @@ import { users } from '../../accounts/users/tables.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import type { Base } from '../../base.ts'
-import type { Approval, ApprovalList, ApprovalQuery, ApprovalRequest } from './schemas.ts'
+import { type Approval, type ApprovalList, type ApprovalQuery, type ApprovalRequest, RAISE_LIMIT } from './schemas.ts'
 import { type ApprovalRow, approvals } from './tables.ts'
-
-/** The request of the platform to raise a daily limit; agents cannot make it. */
-export const RAISE_LIMIT = 'raise_limit'
 
 const MAX_WAITING = 20
 /** Further requests within this time cause no notification. */

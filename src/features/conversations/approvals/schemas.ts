@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { LIMIT_KINDS } from '../../../core/agents/day-limits.ts'
 import { JsonObjectText } from '../../../core/json/bounded-json.ts'
 
 const MAX_PAGE = 100
@@ -36,6 +37,11 @@ export const WaitQuery = z.object({
     .max(MAX_WAIT_SECONDS, `wait must be at most ${MAX_WAIT_SECONDS}`)
     .default(0),
 })
+
+/** The tool of the platform's request to raise a daily limit; agents cannot make it. */
+export const RAISE_LIMIT = 'raise_limit'
+/** Its arguments: `amount` is allowed in addition on `day`, in the time zone of the owner. */
+export const RaisedLimit = z.object({ limit: z.enum(LIMIT_KINDS), amount: z.number(), day: z.string() })
 
 const APPROVAL_STATUSES = ['waiting', 'approved', 'denied', 'expired', 'used'] as const
 

@@ -4,6 +4,8 @@ import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
 import { read } from '../../../../tests/harness/requests.ts'
 import { TOOL_NAMES } from '../../../core/agents/agent-tools.ts'
 import { write } from '../../../db/write.ts'
+import { AgentEgress } from '../../agents/egress/schemas.ts'
+import { WebAgentDetail } from '../../agents/registry/schemas.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { OwnTools } from '../agent-tools/schemas.ts'
 import { Leash } from './schemas.ts'
@@ -75,6 +77,35 @@ test('GET /api/agents/:id/leash: 200 marked incomplete when the agent is OpenCla
   expect(claims.some(({ name }) => name === 'delete_file')).toBe(false)
   expect([limits.limits.usd.enforced, limits.limits.messages.enforced]).toEqual([true, false])
   expect(claims.find(({ name }) => name === 'limit:files')?.text).toContain('can be enforced for its program')
+})
+
+test('GET /api/agents/:id/leash: 200 with the isolation and the egress policy, as the agent and its policy show them', async () => {
+  const { show, claim, change, asOwner, path, platform, agent } = await openLeash()
+  const runIn = (runtime: 'docker' | 'process' | 'machine') =>
+    write(platform.db, (tx) => tx.update(agents).set({ runtime }).where(eq(agents.id, agent.id)).run())
+  expect(await claim('isolation')).toBeUndefined()
+  expect(await claim('egress')).toEqual({
+    area: 'reach',
+    name: 'egress',
+    mode: 'free',
+    text: 'Connects to every public host',
+  })
+  for (const [runtime, mode] of [
+    ['docker', 'never'],
+    ['process', 'free'],
+    ['machine', 'free'],
+  ] as const) {
+    await runIn(runtime)
+    const { isolation, egress } = await show()
+    const shown = await read(WebAgentDetail, asOwner(path))
+    expect(isolation).toEqual(shown.agent.isolation)
+    expect(egress).toEqual(await read(AgentEgress, asOwner(`${path}/egress`)))
+    expect(await claim('isolation')).toMatchObject({ area: 'reach', mode })
+  }
+  await change('/egress', { policy: 'allow-list', allow: ['api.example.com', '*.example.org:8443'] })
+  expect((await claim('egress'))?.text).toStartWith('Connects only to api.example.com, *.example.org:8443')
+  await change('/egress', { policy: 'none' })
+  expect((await claim('egress'))?.text).toStartWith('Connects to no host')
 })
 
 test('GET /api/agents/:id/leash: 404 for a stranger and a missing agent, 401 without a session', async () => {

@@ -1,9 +1,13 @@
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { isToolName, type ToolName } from '../../../core/agents/agent-tools.ts'
 import type { LimitAction, LimitKind } from '../../../core/agents/day-limits.ts'
 import type { Db } from '../../../db/open.ts'
 import { findOpenChannel } from '../../agents/channels/channels.ts'
-import { whyUnconfined } from '../../agents/registry/checks.ts'
+import { type EgressSettings, readEgress } from '../../agents/egress/policy.ts'
+import type { AgentEgress } from '../../agents/egress/schemas.ts'
+import { toShownIsolation, whyUnconfined } from '../../agents/registry/checks.ts'
 import { showConfig } from '../../agents/registry/config.ts'
+import type { ShownIsolation } from '../../agents/registry/schemas.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { showLimits } from '../../ai/breakers/limits-routes.ts'
 import type { DayLimits } from '../../ai/breakers/schemas.ts'
@@ -64,16 +68,27 @@ const TOOLS: Readonly<Record<ToolName, Words>> = {
 }
 const MODES = { never: 'free', sometimes: 'sometimes', always: 'ask' } as const
 
-export type LeashDeps = Base & { agentSums: RunningSums }
+export type LeashDeps = Base & {
+  agentSums: RunningSums
+  runtimes: Pick<Runtimes, 'runtimeOf'>
+  egressSettings: EgressSettings
+}
 
 /** Returns what an agent may do, from the settings that its tools, channels and calls are checked against. */
 export function showLeash(deps: LeashDeps, agent: AgentRow): Leash {
   const limits = showLimits(deps, agent)
+  const isolation = toShownIsolation(agent, deps.runtimes)
+  const gap = deps.runtimes.runtimeOf(agent).egressGap()
+  const egress = { ...readEgress(deps.db, deps.egressSettings, agent), gap }
   return {
     agentId: agent.id,
     complete: agent.kind === 'stead',
     confinement: whyUnconfined(agent),
+    isolation,
+    egress,
     claims: [
+      ...listIsolationClaims(agent, isolation),
+      toEgressClaim(egress),
       ...listToolClaims(deps.db, agent),
       ...listServers(deps.db, agent.id)
         .filter(({ enabled }) => enabled)
@@ -83,6 +98,38 @@ export function showLeash(deps: LeashDeps, agent: AgentRow): Leash {
     ],
     limits,
   }
+}
+
+/** An agent that was never started has no runtime, which decides about its isolation. */
+function listIsolationClaims({ runtime }: AgentRow, { state, reason }: ShownIsolation): LeashClaim[] {
+  if (runtime === null) return []
+  const claim = { area: 'reach', name: 'isolation' } as const
+  if (state === 'isolated') {
+    const text = 'Reaches no files and processes of the server and of other agents'
+    return [{ ...claim, mode: 'never', text: reason === null ? text : `${text}, but ${reason}` }]
+  }
+  if (runtime === 'machine')
+    return [{ ...claim, mode: 'free', text: 'Reaches what its user on your machine may reach' }]
+  return [{ ...claim, mode: 'free', text: 'Can reach files and processes of the server: it is not isolated' }]
+}
+
+/** Hosts named in a claim; the list may have hundreds. */
+const MAX_NAMED_HOSTS = 10
+
+function toEgressClaim({ policy, allow, gap }: AgentEgress): LeashClaim {
+  const claim = { area: 'reach', name: 'egress' } as const
+  const text = describeEgress({ policy, allow })
+  // Programs that ignore the proxy settings are not limited.
+  if (gap !== null) return { ...claim, mode: 'free', text: policy === 'open' ? text : `${text} (not enforced)` }
+  const isClosed = policy === 'none' || (policy === 'allow-list' && allow.length === 0)
+  return { ...claim, mode: isClosed ? 'never' : 'free', text }
+}
+
+function describeEgress({ policy, allow }: Pick<AgentEgress, 'policy' | 'allow'>): string {
+  if (policy === 'open') return 'Connects to every public host'
+  if (policy === 'none' || allow.length === 0) return 'Connects to no host'
+  const more = allow.length - MAX_NAMED_HOSTS
+  return `Connects only to ${allow.slice(0, MAX_NAMED_HOSTS).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 function listToolClaims(db: Db, agent: AgentRow): LeashClaim[] {

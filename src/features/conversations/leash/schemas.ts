@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { AgentEgress } from '../../agents/egress/schemas.ts'
+import { ShownIsolation } from '../../agents/registry/schemas.ts'
 import { DayLimits } from '../../ai/breakers/schemas.ts'
 
 /** Areas of what an agent may do. */
@@ -18,13 +20,16 @@ export type LeashClaim = z.infer<typeof LeashClaim>
 
 /**
  * `GET /api/agents/:id/leash`: what an agent may reach, spend, send and change, derived from its settings. `confinement`
- * is why no sandbox confines commands, null where one does. OpenClaw agents have `complete: false`, because their
+ * is why no sandbox confines commands, null where one does. `isolation` is what separates the agent from the server and
+ * other agents, `egress` what its programs may connect to. OpenClaw agents have `complete: false`, because their
  * program has tools of its own.
  */
 export const Leash = z.object({
   agentId: z.string(),
   complete: z.boolean(),
   confinement: z.string().nullable(),
+  isolation: ShownIsolation,
+  egress: AgentEgress,
   claims: z.array(LeashClaim),
   limits: DayLimits,
 })
