@@ -86,6 +86,7 @@ const BOUNDS: readonly (readonly [bound: string, places: Readonly<Record<string,
     {
       'src/adapters/runtimes/contract/runtimes.ts': ['opened'],
       'src/adapters/egress/proxy/forward-proxy.ts': ['servers'],
+      'src/adapters/runtimes/process/network.ts': ['servers'],
       'src/server/listeners/egress-proxy.ts': ['urls'],
       'src/agent/commands/mcp-servers.ts': ['begun'],
       'src/server/api-document/served.ts': ['written'],

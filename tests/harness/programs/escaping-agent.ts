@@ -2,13 +2,21 @@
  * An agent that answers `/healthz` and on `/attempts` tries to escape from its sandbox. The response is one JSON object
  * per line; `escaped` is true if the attempt succeeded. Its targets are in `targets.json` in its state folder.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
+import { openRelays } from '../../../src/agent/network/relays.ts'
+import { NETWORK_ATTEMPTS, type NetworkTargets, request } from './network-attempts.ts'
 
-type Targets = { dataDir: string; otherAgent: string; platformPid: number; home: string; strangerPid: number }
+type Targets = NetworkTargets & {
+  dataDir: string
+  otherAgent: string
+  platformPid: number
+  home: string
+  strangerPid: number
+}
 
-const { PORT, HOST, AGENT_DIR = '' } = process.env
+const { PORT, HOST, AGENT_DIR = '', AGENT_SOCKETS, PLATFORM_URL = '', EGRESS_PROXY = '' } = process.env
 const SHELL_MS = 20_000
 
 /** An attempt returns the data it obtained, an empty string for none, or throws. */
@@ -184,10 +192,32 @@ function requireSandbox(): void {
 
 async function attemptAll(): Promise<string> {
   requireSandbox()
-  const targets: Targets = JSON.parse(readFileSync(join(AGENT_DIR, 'targets.json'), 'utf8'))
+  const targets = readTargets()
   const lines: string[] = []
-  for (const [name, run] of Object.entries(ATTEMPTS)) lines.push(JSON.stringify(await attempt(name, run, targets)))
+  for (const [name, run] of Object.entries({ ...ATTEMPTS, ...NETWORK_ATTEMPTS }))
+    lines.push(JSON.stringify(await attempt(name, run, targets)))
   return lines.join('\n')
+}
+
+const readTargets = (): Targets => JSON.parse(readFileSync(join(AGENT_DIR, 'targets.json'), 'utf8'))
+
+/** Returns what the agent may reach: the platform, and an allowed host by the proxy. */
+async function reachAllowed(): Promise<string> {
+  const platform = await (await fetch(PLATFORM_URL)).text()
+  return `${platform}, ${await request(readTargets(), readTargets().allowedUrl)}`
+}
+
+/** Puts a link to a socket of the host where the platform connects to this agent. */
+function replaceSocket(): string {
+  const path = join(AGENT_SOCKETS ?? '', 'agent', 'agent.sock')
+  rmSync(path)
+  symlinkSync(readTargets().hostSocket, path)
+  return 'replaced'
+}
+
+if (AGENT_SOCKETS) {
+  const where = { folder: AGENT_SOCKETS, port: Number(PORT), platformUrl: PLATFORM_URL, proxyUrl: EGRESS_PROXY }
+  await openRelays({ ...where, credentials: '', localUrls: [] })
 }
 
 Bun.serve({
@@ -198,6 +228,8 @@ Bun.serve({
     const { pathname } = new URL(request.url)
     if (pathname === '/attempts') return new Response(await attemptAll())
     if (pathname === '/owner') return Response.json({ uid: process.getuid?.(), stateUid: statSync(AGENT_DIR).uid })
+    if (pathname === '/reach') return new Response(await reachAllowed())
+    if (pathname === '/replace-socket') return new Response(replaceSocket())
     return Response.json({ ok: true, status: 'live' })
   },
 })

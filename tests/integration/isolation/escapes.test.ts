@@ -8,6 +8,7 @@ import { createProcessRuntime } from '../../../src/adapters/runtimes/process/pro
 import { findConfinement } from '../../../src/adapters/runtimes/process/sandbox/confinement.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { createLog } from '../../../src/core/log.ts'
+import { openNetworkTargets } from '../../harness/engines/network-targets.ts'
 import { answersHealthz, waitFor } from '../../harness/engines/runtime-contract.ts'
 import { findFreePorts } from '../../harness/ports.ts'
 import { tempFolder } from '../../harness/temp-folder.ts'
@@ -44,6 +45,7 @@ test.skipIf(reason !== null)(
   'an isolated process agent fails in every escape attempt',
   async () => {
     using folder = tempFolder()
+    await using network = await openNetworkTargets(folder.path)
     const { agents, other } = await createTargets(folder.path)
     const stranger = Bun.spawn(['sleep', '600'])
     const runtime = await createProcessRuntime({
@@ -62,20 +64,30 @@ test.skipIf(reason !== null)(
         id: 'captive',
         image: null,
         port,
-        environment: {},
+        environment: network.environment,
         secrets: { GATEWAY_TOKEN: 'gw' },
         limits,
       })
       await waitFor(() => answersHealthz(port), PATIENCE_MS)
       const pids = { platformPid: process.pid, strangerPid: stranger.pid }
-      const targets = { dataDir: folder.path, otherAgent: other, home: homedir(), ...pids }
+      const targets = { dataDir: folder.path, otherAgent: other, home: homedir(), ...pids, ...network.targets }
       await writeFile(join(agentFolder(agents, 'captive').state, 'targets.json'), JSON.stringify(targets))
       const answer = await fetch(`http://127.0.0.1:${port}/attempts`)
       const attempts = (await answer.text()).split('\n').map((line) => Attempt.parse(JSON.parse(line)))
-      expect(attempts.length).toBeGreaterThan(70)
+      expect(attempts.length).toBeGreaterThan(125)
       expect(attempts.filter(({ escaped }) => escaped)).toEqual([])
+      expect((await runtime.inspect('captive'))?.isolation).toEqual({
+        by: 'bubblewrap',
+        reason: null,
+        egressEnforced: true,
+      })
       // Without permitted actions, an agent would pass all of the above.
       expect(await answersHealthz(port)).toBe(true)
+      expect(await (await fetch(`http://127.0.0.1:${port}/reach`)).text()).toMatch(/^platform, HTTP.*allowed$/s)
+      // The platform must not follow a link of the agent to a socket of the host.
+      expect(await (await fetch(`http://127.0.0.1:${port}/replace-socket`)).text()).toBe('replaced')
+      const answered = await fetch(`http://127.0.0.1:${port}/`, { keepalive: false }).catch(() => null)
+      expect(answered).toBeNull()
     } finally {
       stranger.kill()
       await runtime.close({ stopAgents: true })

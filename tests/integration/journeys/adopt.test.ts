@@ -25,7 +25,7 @@ test(
     await using original = await openInstallation()
     await using copy = await openInstallation()
     const { agentId, pid } = await openOriginal(original)
-    cpSync(original.dataDir, copy.dataDir, { recursive: true })
+    cpSync(original.dataDir, copy.dataDir, { recursive: true, filter: (path) => !path.endsWith('.sock') })
     const record = readRecord(copy, agentId)
     const first = await original.start()
     const second = await copy.start()

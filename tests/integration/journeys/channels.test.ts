@@ -105,7 +105,8 @@ test.each([
     const saved = await fetch(`${ada.web}/api/agents/${agentId}/config`, json('PUT', messenger.config, ada.cookie))
     expect(saved.status).toBe(200)
     const channelOf = async (person: Person) => (await listChannels(person, agentId)).channels[0]
-    await until('the connection', async () => (await channelOf(ada))?.connected)
+    const isConnected = () => until('the connection', async () => (await channelOf(ada))?.connected)
+    await isConnected()
 
     say('Hello')
     await until('a code', () => texts().length > 0)
@@ -131,6 +132,8 @@ test.each([
 
     await program.stop()
     const again = await installation.start()
+    // The connection to the messenger passes the platform's proxy, so it ends with the platform.
+    await isConnected()
     say('Still there?')
     await until('an answer after a restart', () => texts().includes('You said: Still there?'))
 
@@ -143,6 +146,7 @@ test.each([
     const last = await installation.start()
     const isReported = (text: string) => text === 'You said: Answer slowly' || text.startsWith('I could not answer: ')
     await until('the answer, or why there is none', () => texts().some(isReported))
+    await isConnected()
     say('And now?')
     await until('the next answer', () => texts().includes('You said: And now?'))
     expect(texts().filter(isReported)).toHaveLength(1)

@@ -37,7 +37,7 @@ export function createRelays(connectTo: (agentId: string) => Promise<Socket | nu
       const server = await listen(port, (client) => {
         sockets.add(client)
         client.on('close', () => sockets.delete(client))
-        void pass(client, () => connectTo(agentId))
+        void passOn(client, () => connectTo(agentId))
       })
       relays.set(agentId, { port, server, sockets })
     },
@@ -54,8 +54,8 @@ function listen(port: number, accept: (client: Socket) => void): Promise<Server>
   })
 }
 
-/** Connects both sides until one of them ends. */
-async function pass(client: Socket, connect: ConnectToAgent): Promise<void> {
+/** Connects a paused client and what `connect` returns until one of them ends. */
+export async function passOn(client: Socket, connect: ConnectToAgent): Promise<void> {
   client.on('error', () => client.destroy())
   const agent = await connect().catch(() => null)
   if (agent === null || client.destroyed) {

@@ -13,7 +13,18 @@ const VariableName = z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'must be an uppe
 const VariableValue = z.string().refine((value) => !value.includes('\0'), 'must not contain NUL')
 
 // Variables that the runtime itself sets.
-const RESERVED = new Set(['PATH', 'HOME', 'TMPDIR', 'LANG', 'PORT', 'HOST', 'NODE_ENV', 'AGENT_DIR', 'AGENT_CONFINED'])
+const RESERVED = new Set([
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'LANG',
+  'PORT',
+  'HOST',
+  'NODE_ENV',
+  'AGENT_DIR',
+  'AGENT_CONFINED',
+  'AGENT_SOCKETS',
+])
 
 /** The program of an agent, as its image's label says. */
 export const AGENT_KINDS = ['stead', 'openclaw'] as const

@@ -1,4 +1,5 @@
 import { withAppErrors } from '../../../core/concurrency/keyed-queue.ts'
+import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import {
   type AgentSpec,
@@ -88,12 +89,20 @@ export class ProcessAgent {
     await settleRestore(this.#folder)
     this.#life.load(record)
     if (record.process && (await isAlive(this.#deps.table, record.process))) {
-      this.#life.adopt(record.process)
+      await this.#adopt(record.process)
       if (record.desired === 'stopped') this.#calls.supervise(() => this.#end())
       else this.#calls.supervise(() => this.#bringHome())
     } else if (this.#shouldRun()) {
       this.#calls.supervise(() => (record.process ? this.#relaunch() : this.#findOrRelaunch()))
     }
+  }
+
+  /** An agent that cannot be reached fails its health checks, and is restarted. */
+  async #adopt(identity: ProcessIdentity): Promise<void> {
+    this.#life.adopt(identity)
+    await this.#life.reconnect().catch((error: unknown) => {
+      this.#deps.log.error({ agentId: this.#folder.id, error: errorMessage(error) }, 'agent cannot be reached')
+    })
   }
 
   /** Restarts a process that was started in another folder. This folder is a copy of that one, or its new location. */
@@ -111,7 +120,7 @@ export class ProcessAgent {
   async #findOrRelaunch(): Promise<void> {
     const identity = await findUnrecorded(this.#deps.table, this.#folder)
     if (!identity) return this.#relaunch()
-    this.#life.adopt(identity)
+    await this.#adopt(identity)
     await this.#life.write({ process: identity })
   }
 

@@ -19,6 +19,7 @@ export function agentFolder(root: string, id: string) {
     passwd: join(dir, 'passwd'),
     state: join(dir, 'state'),
     temporary: join(dir, 'tmp'),
+    sockets: join(dir, 'sockets'),
     log: join(dir, 'agent.log'),
     olderLog: join(dir, 'agent.log.1'),
     logPlace: join(dir, 'agent.log.json'),

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import {
@@ -11,6 +12,7 @@ import {
 } from '../contract/runtime.ts'
 import { type AgentFolder, type AgentRecord, createFolder, listSecrets, writeRecord } from './files.ts'
 import type { ProcessLog } from './log.ts'
+import type { AgentNetwork } from './network.ts'
 import { toIsolation } from './sandbox/confinement.ts'
 import { prepareConfined } from './sandbox/launch.ts'
 import { endProcesses, isPortFree, killLeftovers, type SpawnSettings, spawnAgent } from './spawn.ts'
@@ -38,6 +40,7 @@ export type LifeDeps = {
   table: ProcessTable
   timing: ProcessTiming
   clock: Clock
+  network: AgentNetwork
   isPortWanted: (port: number, id: string) => boolean
   onEnd: (ended: AgentProcess) => void
 }
@@ -123,9 +126,15 @@ export class AgentLife {
     this.#process = { identity, child: null, hasEnded: false, exitCode: null }
   }
 
+  /** Reconnects such a process with the platform. @throws AppError `conflict` {code: 'PORT_TAKEN'}. */
+  async reconnect(): Promise<void> {
+    const { isolation, spec } = this.requireRecord()
+    if (isolation.egressEnforced) await this.#deps.network.open(this.#folder, spec)
+  }
+
   /** Sets the spec of the next `launch`. */
   prepare(spec: Omit<AgentSpec, 'secrets'>): void {
-    const isolation = toIsolation(this.#deps.spawn.isolating)
+    const isolation = toIsolation(this.#deps.spawn.isolating, spec.environment)
     this.#record = { desired: 'running', spec, process: null, startedAt: null, exitCode: null, restarts: 0, isolation }
   }
 
@@ -151,6 +160,7 @@ export class AgentLife {
     try {
       if (this.isLive && this.#record?.spec.port === port) return
       if (!this.isLive) await killLeftovers(this.#deps.table, this.#folder, this.#process?.identity ?? null)
+      this.#deps.network.close(this.#folder.id)
       if (!(await isPortFree(port))) throw portTaken(port)
     } catch (error) {
       this.#wantedPort = before
@@ -167,11 +177,13 @@ export class AgentLife {
     await createFolder(this.#folder)
     const { isolating } = this.#deps.spawn
     const { confinement } = isolating
-    if (confinement) await prepareConfined(confinement, this.#folder, this.requireRecord().spec.port)
+    const { spec } = this.requireRecord()
+    if (confinement) await prepareConfined(confinement, this.#folder, spec.port)
     await this.#log.prepare(this.#deps.timing.maxLogBytes)
     const secretNames = await listSecrets(this.#folder)
     const startedAt = this.#deps.clock.now().toISOString()
-    const isolation = toIsolation(isolating)
+    const isolation = toIsolation(isolating, spec.environment)
+    if (isolation.egressEnforced) await this.#deps.network.open(this.#folder, spec)
     await this.write({ ...change, desired: 'running', process: null, startedAt, exitCode: null, isolation })
     const child = this.#spawn(secretNames)
     const identity = await this.#identify(child)
@@ -187,6 +199,9 @@ export class AgentLife {
     const ended = this.#process
     await endProcesses(this.#deps.table, this.#folder, ended?.identity ?? null, graceMs)
     this.#process = null
+    this.#deps.network.close(this.#folder.id)
+    // Most programs cannot copy a folder with sockets.
+    await rm(this.#folder.sockets, { recursive: true, force: true })
     await this.#log.endLine()
     if (!this.#record || !ended) return
     const exitCode = ended.child ? await ended.child.exited : null
@@ -226,7 +241,7 @@ export class AgentLife {
       // Unknown: the kernel's out-of-memory kill looks like any other signal.
       isOutOfMemory: false,
       restarts: record.restarts,
-      isolation: this.isLive ? record.isolation : toIsolation(this.#deps.spawn.isolating),
+      isolation: this.isLive ? record.isolation : toIsolation(this.#deps.spawn.isolating, record.spec.environment),
     }
   }
 

@@ -17,6 +17,7 @@ import {
 import { ProcessAgent, type ProcessAgentDeps } from './agent.ts'
 import { agentFolder, listFolders } from './files.ts'
 import type { ProcessTiming } from './life.ts'
+import { createAgentNetwork } from './network.ts'
 import { findConfinement, type Isolating } from './sandbox/confinement.ts'
 import type { SpawnSettings } from './spawn.ts'
 import { createProcessTable, type ProcessTable } from './table.ts'
@@ -51,9 +52,9 @@ const TIMING: ProcessTiming = {
   maxLogBytes: 10 * 1024 * 1024,
 }
 
-/** Agents are on the network of this machine. */
+/** Agents are on the network of this machine, except isolated ones, which say so themselves. */
 const NETWORK: Pick<Runtime, 'egressGap' | 'platformHost'> = {
-  egressGap: () => 'Agents that run as processes share the network of this machine',
+  egressGap: () => 'This agent shares the network of this machine',
   platformHost: async () => '127.0.0.1',
 }
 
@@ -64,15 +65,14 @@ const NETWORK: Pick<Runtime, 'egressGap' | 'platformHost'> = {
  * Network use is not counted.
  */
 export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Runtime> {
-  const { log } = deps
   const dir = resolve(deps.dir)
   const table = deps.table ?? createProcessTable()
   const timing = { ...TIMING, ...deps.timing }
   const events = createBroadcast<RuntimeEvent>()
   let isClosed = false
 
-  const isolating = await findIsolating({ ...deps, dir })
-  const { agents, createAgent } = openAgents({ ...deps, dir, table, timing, isolating, publish: events.publish })
+  const parts = { ...deps, dir, table, timing, isolating: await findIsolating({ ...deps, dir }) }
+  const { agents, createAgent, network } = openAgents({ ...parts, publish: events.publish })
   const requireOpen = () => {
     if (isClosed) throw runtimeClosed()
   }
@@ -83,8 +83,8 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
     return agent
   }
 
-  await recoverAll(await listFolders(dir), createAgent, log)
-  const stopWatching = watch(agents, table, timing.pollMs, log)
+  await recoverAll(await listFolders(dir), createAgent, deps.log)
+  const stopWatching = watch(agents, table, timing.pollMs, deps.log)
 
   return {
     name: 'process',
@@ -140,6 +140,7 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
       stopWatching()
       events.end()
       await Promise.all([...agents.values()].map((agent) => agent.close(options?.stopAgents ?? false)))
+      network.closeAll()
     },
   }
 }
@@ -150,7 +151,7 @@ async function findIsolating(deps: ProcessRuntimeDeps): Promise<Isolating> {
   return isolating
 }
 
-/** Creates the map of known agents and the function that adds one. */
+/** Creates the map of known agents, the function that adds one, and their network. */
 function openAgents({
   command,
   path,
@@ -163,13 +164,14 @@ function openAgents({
   const agents = new Map<string, ProcessAgent>()
   const isPortWanted = (port: number, id: string) =>
     [...agents].some(([otherId, agent]) => otherId !== id && agent.wantedPort === port)
-  const parts = { ...deps, spawn: { command, path, lang, isolating }, isPortWanted, mayStart }
+  const network = createAgentNetwork((id) => agentFolder(dir, id), isolating.confinement?.sockets ?? null)
+  const parts = { ...deps, spawn: { command, path, lang, isolating }, network, isPortWanted, mayStart }
   const createAgent = (id: string) => {
     const agent = new ProcessAgent(parts, agentFolder(dir, id))
     agents.set(id, agent)
     return agent
   }
-  return { agents, createAgent }
+  return { agents, createAgent, network }
 }
 
 function inspectAll(agents: Map<string, ProcessAgent>): Inspection[] {

@@ -6,6 +6,7 @@ import type { AgentSpec } from '../contract/runtime.ts'
 import { type AgentFolder, errorCode } from './files.ts'
 import { type Isolating, withFilter } from './sandbox/confinement.ts'
 import { toConfinedCommand } from './sandbox/launch.ts'
+import { isNetworkSeparate, toSeparateEnvironment } from './sandbox/network.ts'
 import type { ProcessIdentity, ProcessRow, ProcessTable } from './table.ts'
 
 /**
@@ -57,8 +58,10 @@ function agentEnvironment(
   spec: Omit<AgentSpec, 'secrets'>,
   secretNames: readonly string[],
 ): Record<string, string> {
+  const { confinement } = settings.isolating
+  const isSeparate = confinement !== null && isNetworkSeparate(confinement, spec.environment)
   return {
-    ...spec.environment,
+    ...(isSeparate ? toSeparateEnvironment(spec.environment) : spec.environment),
     ...Object.fromEntries(secretNames.map((name) => [`${name}_FILE`, join(folder.secrets, name)])),
     PATH: settings.path,
     LANG: settings.lang,

@@ -8,6 +8,7 @@ import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../registry/agents.ts'
+import { findEgressGap } from '../registry/checks.ts'
 import { listBlocks } from './blocks.ts'
 import type { EgressEnforcement } from './enforce.ts'
 import { allowDestination, changeEgress, type EgressSettings, readEgress } from './policy.ts'
@@ -29,7 +30,7 @@ export function egressWeb(deps: EgressWebDeps) {
   const { signedIn } = deps.guards
   const toShown = (id: string, egress: Omit<AgentEgress, 'gap'>): AgentEgress => {
     const agent = getAgent(deps.db, { kind: 'operator' }, id)
-    return { ...egress, gap: deps.runtimes.runtimeOf(agent).egressGap() }
+    return { ...egress, gap: findEgressGap(agent, deps.runtimes) }
   }
   const ownerOf = (c: Context<WebEnv>) => ({ kind: 'user', user: c.var.user }) as const
 

@@ -61,8 +61,17 @@ export function toShownIsolation(
   agent: Pick<AgentRow, 'runtime' | 'isolation'>,
   runtimes: Pick<Runtimes, 'runtimeOf'>,
 ): ShownIsolation {
-  const egressEnforced = agent.runtime !== null && runtimes.runtimeOf(agent).egressGap() === null
+  const egressEnforced = agent.runtime !== null && findEgressGap(agent, runtimes) === null
   return { ...readIsolation(agent), egressEnforced }
+}
+
+/** Returns why an agent can bypass its egress policy; null when it cannot. */
+export function findEgressGap(
+  agent: Pick<AgentRow, 'runtime' | 'isolation'>,
+  runtimes: Pick<Runtimes, 'runtimeOf'>,
+): string | null {
+  if (agent.runtime === 'process' && agent.isolation?.egressEnforced) return null
+  return runtimes.runtimeOf(agent).egressGap()
 }
 
 function readIsolation({ runtime, isolation }: Pick<AgentRow, 'runtime' | 'isolation'>): ShownIsolation {

@@ -3,13 +3,17 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { homedir, release } from 'node:os'
 import { join } from 'node:path'
 import type { Isolation } from '../../../../core/agents/isolation.ts'
-import { toSandboxCommand } from './arguments.ts'
+import type { AgentSpec } from '../../contract/runtime.ts'
+import { type Sandbox, toSandboxCommand } from './arguments.ts'
 import { listPrograms, listSystemMounts } from './mounts.ts'
+import { isNetworkSeparate } from './network.ts'
 import { toSystemCallFilter } from './system-call-filter.ts'
 
 /**
  * How the agents of this machine are isolated. `ownUsers`: each agent has a user of its own, which takes root.
- * `filterFile` holds the filter of system calls; null on architectures without one.
+ * `filterFile` holds the filter of system calls; null on architectures without one. `sockets` is the folder of the
+ * platform's sockets, which are all that agents reach; null where they share the network of the host, for the reason in
+ * `whyShared`.
  */
 export type Confinement = {
   bubblewrap: string
@@ -18,6 +22,8 @@ export type Confinement = {
   filterFile: string | null
   ownUsers: boolean
   limitsProcesses: boolean
+  sockets: string | null
+  whyShared: string | null
 }
 
 /** The confinement of new processes, or the reason why there is none. */
@@ -54,19 +60,35 @@ export async function findConfinement({
     filterFile: await writeFilter(dir),
     ownUsers: process.getuid?.() === 0 && user === null,
     limitsProcesses: countsProcessesByNamespace(release()),
+    sockets: join(dir, '.sockets'),
+    whyShared: null,
   }
   const asUser = user === null ? [] : ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--init-groups', '--']
-  const problem = await tryConfinement(confinement, command, { path, asUser })
-  return problem === null ? { confinement, reason: null } : without(problem)
+  const tryWith = (network: Sandbox['network']) => tryConfinement(confinement, command, { path, asUser, network })
+  const whyShared = isTooLong(confinement.sockets) ? 'the path of the data folder is too long' : await tryWith('none')
+  if (whyShared === null) return { confinement, reason: null }
+  const problem = await tryWith('host')
+  return problem === null
+    ? { confinement: { ...confinement, sockets: null, whyShared }, reason: null }
+    : without(problem)
+}
+
+/** The address of a Unix socket has at most 107 bytes. */
+const MAX_FOLDER_BYTES = 95
+
+function isTooLong(sockets: string | null): boolean {
+  return Buffer.byteLength(sockets ?? '') > MAX_FOLDER_BYTES
 }
 
 /** The network is the host's, and with it sockets that have a name but no file. */
 const SHARED = 'it shares the network of the host, and abstract sockets with it'
 
-/** Describes the isolation of a process that starts now. */
-export function toIsolation({ confinement, reason }: Isolating): Isolation {
+/** Describes the isolation of a process that starts now with these variables. */
+export function toIsolation({ confinement, reason }: Isolating, environment: AgentSpec['environment']): Isolation {
   if (confinement === null) return { by: null, reason, egressEnforced: false }
-  return { by: 'bubblewrap', reason: SHARED, egressEnforced: false }
+  if (isNetworkSeparate(confinement, environment)) return { by: 'bubblewrap', reason: null, egressEnforced: true }
+  const { whyShared } = confinement
+  return { by: 'bubblewrap', reason: whyShared ? `${SHARED}: ${whyShared}` : SHARED, egressEnforced: false }
 }
 
 function without(reason: string): Isolating {
@@ -107,13 +129,13 @@ export function withFilter<T>({ filterFile }: Pick<Confinement, 'filterFile'>, u
 async function tryConfinement(
   confinement: Confinement,
   command: readonly [string, ...string[]],
-  { path, asUser }: { path: string; asUser: readonly string[] },
+  { path, asUser, network }: { path: string; asUser: readonly string[]; network: Sandbox['network'] },
 ): Promise<string | null> {
   const { bubblewrap, programs, ownUsers } = confinement
   const sandboxed = toSandboxCommand({
     bubblewrap,
     mounts: [...listSystemMounts(), ...programs.map((program) => ({ kind: 'read-only', path: program }) as const)],
-    network: 'host',
+    network,
     uid: ownUsers ? toUid(1) : null,
     filterFd: confinement.filterFile === null ? null : FILTER_FD,
     folder: '/tmp',

@@ -1,9 +1,10 @@
-import { lchown, lstat, readdir, writeFile } from 'node:fs/promises'
+import { lchown, lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentSpec } from '../../contract/runtime.ts'
 import { toSandboxCommand } from './arguments.ts'
 import { type Confinement, FILTER_FD, toUid } from './confinement.ts'
 import { listAgentMounts, type SandboxFolder } from './mounts.ts'
+import { isNetworkSeparate, listSocketMounts } from './network.ts'
 
 /** Address space that the engines of Bun and Node reserve without using it. */
 const RESERVED_BYTES = 1024 ** 3
@@ -19,13 +20,15 @@ const SUPERVISE = `echo 1000 > /proc/self/oom_score_adj; trap '' XFSZ; "$@"; exi
 export function toConfinedCommand(
   confinement: Confinement,
   folder: SandboxFolder,
-  { port, limits }: Pick<AgentSpec, 'port' | 'limits'>,
+  { port, limits, environment }: Pick<AgentSpec, 'port' | 'limits' | 'environment'>,
   command: readonly string[],
 ): string[] {
+  const isSeparate = isNetworkSeparate(confinement, environment)
+  const sockets = isSeparate ? listSocketMounts(confinement.sockets ?? '', folder.sockets) : []
   const sandboxed = toSandboxCommand({
     bubblewrap: confinement.bubblewrap,
-    mounts: listAgentMounts(folder, confinement),
-    network: 'host',
+    mounts: [...listAgentMounts(folder, confinement), ...sockets],
+    network: isSeparate ? 'none' : 'host',
     uid: confinement.ownUsers ? toUid(port) : null,
     filterFd: confinement.filterFile === null ? null : FILTER_FD,
     folder: folder.state,
@@ -50,9 +53,12 @@ function toLimits(
 export async function prepareConfined({ ownUsers }: Confinement, folder: SandboxFolder, port: number): Promise<void> {
   const uid = ownUsers ? toUid(port) : (process.getuid?.() ?? 0)
   const gid = ownUsers ? uid : (process.getgid?.() ?? 0)
+  await rm(folder.sockets, { recursive: true, force: true })
+  await mkdir(folder.sockets, { mode: 0o700 })
   await writeFile(folder.passwd, `agent:x:${uid}:${gid}::${folder.state}:/bin/sh\n`, { mode: 0o644 })
   if (!ownUsers) return
   await giveTo(folder.secrets, uid)
+  await giveTo(folder.sockets, uid)
   if ((await lstat(folder.state)).uid !== uid) await giveTo(folder.state, uid)
 }
 

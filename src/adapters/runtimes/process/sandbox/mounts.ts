@@ -46,8 +46,8 @@ const HOST_FILES = [
 ]
 const TEMPORARY_BYTES = 64 * 1024 * 1024
 
-/** The files of one agent; `passwd` names its user. */
-export type SandboxFolder = { state: string; secrets: string; passwd: string }
+/** The files of one agent; `passwd` names its user, and `sockets` is used without a network. */
+export type SandboxFolder = { state: string; secrets: string; passwd: string; sockets: string }
 
 /** Lists the mounts of one agent: the system and its program, and its own folder below the hidden ones. */
 export function listAgentMounts(
