@@ -76,5 +76,5 @@ function corsHeaders(response: Response): string[] {
 
 function apiNamed(name: string): ApiName {
   if (name === 'web' || name === 'backend' || name === 'summarizer') return name
-  throw new Error(`endpoints.txt names no face: ${name}`)
+  throw new Error(`endpoints.txt names no API: ${name}`)
 }

@@ -97,7 +97,7 @@ test.skipIf(!hasBrowser())(
     expect(mcp.calls).toEqual([{ tool: 'forecast', input: { city: 'Berlin' } }])
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
     await page.getByRole('button', { name: 'Remove weather' }).click()
-    await until('no server any more', async () => (await servers()).includes('"servers":[]'))
+    await until('the removal of the server', async () => (await servers()).includes('"servers":[]'))
     expect(complaints.filter((complaint) => !complaint.includes('ERR_FAILED'))).toEqual([])
   },
   LIMIT_MS,

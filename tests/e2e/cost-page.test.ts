@@ -24,7 +24,7 @@ test.skipIf(!hasBrowser())(
     const babbage = await createAgent(ada, { name: 'Babbage', model: 'openai/gpt-4o' })
     for (const agentId of [lovelace, lovelace, babbage]) await ada.post('/api/chat', { agentId, message: 'Hello' })
     const calls = async () => (await read(CallList, ada.get('/api/usage/calls'))).calls
-    await until('the calls to be booked', async () => (await calls()).length === 3)
+    await until('the usage of all calls', async () => (await calls()).length === 3)
     await page.goto(`${web}/cost`)
     await chooseAgent(page, lovelace)
     await seeCap(page, ada, lovelace)

@@ -87,7 +87,7 @@ async function choose(page: Page, words: string): Promise<void> {
   await page.getByRole('combobox', { name: 'Go to' }).fill(words)
   const first = page.getByRole('dialog').getByRole('option').first()
   await first.waitFor()
-  await until('something to be chosen', async () => (await first.getAttribute('aria-selected')) === 'true')
+  await until('the first item to be selected', async () => (await first.getAttribute('aria-selected')) === 'true')
   await page.keyboard.press('Enter')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 }

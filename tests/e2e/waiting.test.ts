@@ -92,7 +92,7 @@ test.skipIf(!hasBrowser())(
     const before = await countLines(logs)
     expect(before).toBeGreaterThan(0)
     await setSight(logs, true)
-    await until('each line that came meanwhile, once', async () => {
+    await until('each line from the meantime, once', async () => {
       const count = await countLines(logs)
       return count > before && count === (await countStored(logs, agentId))
     })

@@ -49,18 +49,19 @@ export function openObserver(dataDir: string): ServiceObserver {
       return newest.get()?.step ?? 'gone'
     },
     async expectSettled(what, describeDifference) {
-      await until(`after ${what}, the end of what was under way`, () => countUnfinished() === 0)
+      await until(`after ${what}, the end of all operations`, () => countUnfinished() === 0)
       let difference = ''
       const isSame = async () => {
         difference = await describeDifference(agents.all())
         return difference === ''
       }
-      await until(`after ${what}, what runs is what the rows say`, isSame).catch((error) => {
+      await until(`after ${what}, running agents equal to the rows`, isSame).catch((error) => {
         throw new Error(`${difference} after ${JSON.stringify(last.get())}`, { cause: error })
       })
       const rows = agents.all()
       const ports = new Set(rows.map(({ port }) => port))
-      if (ports.size !== rows.length) throw new Error(`After ${what} a port is there twice: ${JSON.stringify(rows)}`)
+      if (ports.size !== rows.length)
+        throw new Error(`After ${what}, two agents have the same port: ${JSON.stringify(rows)}`)
     },
     expectIdle: async () => void (await until('the end of all jobs', () => countJobs() === 0)),
     agents: () => agents.all(),

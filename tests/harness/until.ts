@@ -17,7 +17,7 @@ export async function until<T>(
 ): Promise<NonNullable<T>> {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const startedAt = performance.now()
-  const timer = setTimeout(() => reject(new Error(`Waited ${timeoutMs} ms in vain: ${what}`)), timeoutMs)
+  const timer = setTimeout(() => reject(new Error(`Timed out after ${timeoutMs} ms: ${what}`)), timeoutMs)
   try {
     for (;;) {
       const value = await Promise.race([condition(), late])
@@ -37,5 +37,5 @@ export async function failureOf(work: PromiseLike<unknown>): Promise<unknown> {
   } catch (error) {
     return error
   }
-  throw new Error('It did not fail')
+  throw new Error('Expected an error')
 }

@@ -30,7 +30,7 @@ test.skipIf(process.platform !== 'linux')(
       return socket
     })
     try {
-      await until('the use of every descriptor', () => descriptorsOf(pid) >= DESCRIPTORS)
+      await until('all file descriptors to be in use', () => descriptorsOf(pid) >= DESCRIPTORS)
       await until('an error of a job in the log', () => lines.some((line) => line.includes('EMFILE')))
       await served.write('\r\n')
       expect((await served.answer()).status).toBe(200)

@@ -20,7 +20,7 @@ type Reported = { status: string; error: string | null; afterMs: number }
 async function followKill(person: Person, id: string, kill: () => Promise<unknown>): Promise<Reported[]> {
   const reported: Reported[] = []
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const giveUp = () => reject(new Error(`Nobody said that it runs again, only ${JSON.stringify(reported)}`))
+  const giveUp = () => reject(new Error(`Not reported as running again, only ${JSON.stringify(reported)}`))
   const timer = setTimeout(giveUp, BACK_MS)
   try {
     await Promise.race([hearKill(person, id, kill, reported), late])

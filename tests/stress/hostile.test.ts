@@ -52,7 +52,7 @@ async function measure(settings: Record<string, string>, docker: Docker, isReady
     const person = await signUp(server.urls.web)
     await createAgent(person)
     const [found] = await docker.listContainers({ filters: { label: [`stead.instance=${instance}`] } })
-    await until('the agent does what it does', () => isReady(docker.getContainer(found?.Id ?? '')))
+    await until('the agent at its limits', () => isReady(docker.getContainer(found?.Id ?? '')))
     const windows: number[] = []
     // Low enough that further windows cannot change the result.
     const isDecided = () => Math.min(...windows) * MOST_TIMES <= FLOOR_MS

@@ -211,7 +211,7 @@ test.skipIf(!engine)(
       expect(history.lines).toEqual(numbered(written))
     } finally {
       await person.delete(`/api/agents/${id}`)
-      await until('its removal', async () => (await listContainers(id)).length === 0)
+      await until('the removal of the container', async () => (await listContainers(id)).length === 0)
     }
   },
   300_000,

@@ -59,7 +59,7 @@ test('a running turn is answered, with all its calls, when the service is asked 
   const asking = person.post('/api/chat', { agentId, message: 'Please keep a note' })
   await until('the call at the provider', () => provider.chats.length > 0)
   const stopping = program.stop()
-  await until('the word of the service that it stops', () => program.lines.some((line) => line.includes('stopping')))
+  await until('the log line of the shutdown', () => program.lines.some((line) => line.includes('stopping')))
   isStopping.resolve()
   expect(await read(SentMessage, asking)).toMatchObject({ reply: 'The note says: Tea at four.' })
   expect((await stopping).exitCode).toBe(0)

@@ -44,7 +44,7 @@ test.each([
     await until('the call at the provider', () => provider.chats.length > 0)
     signalAll(program.pid, signal)
     const stops = () => program.lines.some((line) => line.includes('stopping'))
-    await until('the word of the service that it stops', stops)
+    await until('the log line of the shutdown', stops)
     signalAll(program.pid, signal)
     // The second signal must kill the process before the reply is released.
     await Bun.sleep(200)

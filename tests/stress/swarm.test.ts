@@ -54,7 +54,7 @@ describe.skipIf(!canStartSwarm())('a swarm of two machines', () => {
     const { Swarm } = await node.docker.info()
     const found = swarm.manager.docker.getNode(Swarm.NodeID)
     // Docker changes the node's version concurrently.
-    await until('the machine takes it', async () => {
+    await until('the update of the node', async () => {
       const { Version, Spec } = await found.inspect()
       const order = { _query: { version: Version.Index }, _body: { ...Spec, Availability } }
       return found.update(order).then(

@@ -45,7 +45,7 @@ async function startThinkingProvider(killed: ReadonlySet<number>): Promise<Provi
 /** Sends a message with the same idempotency key until it is accepted. */
 async function ask(person: () => Promise<Person>, agentId: string, round: number): Promise<string> {
   const body = { agentId, message: questionOf(round) }
-  const taken = await until(`question ${round} to be taken`, async () => {
+  const taken = await until(`message ${round} to be accepted`, async () => {
     const { web, cookie } = await person()
     const headers = { ...cookie, 'idempotency-key': `round-${round}`, prefer: 'respond-async' }
     const response = await fetch(`${web}/api/chat`, json('POST', body, headers)).catch(() => null)

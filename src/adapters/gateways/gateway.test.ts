@@ -27,7 +27,7 @@ async function failureOf(work: Promise<unknown>): Promise<AppError> {
     if (error instanceof AppError) return error
     throw error
   }
-  throw new Error('It did not fail')
+  throw new Error('Expected an error')
 }
 
 describe('gateway of the built-in agent', () => {

@@ -89,7 +89,10 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('button', { name: 'Retry' }).click()
     await shows(page, 'There was a queen.')
     await isReady(page)
-    await until('one question', async () => (await messagesOf(page).getByText('And another one').count()) === 1)
+    await until(
+      'the message exactly once',
+      async () => (await messagesOf(page).getByText('And another one').count()) === 1,
+    )
     expect(await messagesOf(page).locator(':scope > li').count()).toBe(4)
   },
   LIMIT_MS,
@@ -129,7 +132,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('button', { name: 'Retry', exact: true }).click()
     await shows(page, 'Here I am.')
     await isReady(page)
-    await until('one question', async () => (await messagesOf(page).getByText('And now?').count()) === 1)
+    await until('the message exactly once', async () => (await messagesOf(page).getByText('And now?').count()) === 1)
     expect(provider.chats.length).toBe(asked + 1)
   },
   LIMIT_MS,

@@ -225,7 +225,10 @@ async function tryAgain(page: Page, { provider }: Awaited<ReturnType<typeof star
   provider.answerWith({ text: 'The whole.' })
   await page.getByRole('button', { name: 'Retry' }).click()
   await shows(page, 'The whole.')
-  await until('one question', async () => (await messagesOf(page).getByText('All of it, please').count()) === 1)
+  await until(
+    'the message exactly once',
+    async () => (await messagesOf(page).getByText('All of it, please').count()) === 1,
+  )
   expect(await messagesOf(page).getByText('Half of').count()).toBe(0)
 }
 

@@ -23,7 +23,7 @@ test.skipIf(!hasBrowser())(
     const agentId = await createAgent(ada, { name: 'Lovelace', model: 'openai/gpt-4o-mini' })
     await ada.post('/api/chat', { agentId, message: 'Good morning' })
     const history = () => read(AgentHistory, ada.get(`/api/agents/${agentId}/metrics?range=24h`))
-    await until('the call to be booked', async () => (await history()).totals.calls === 1)
+    await until('the usage of the call', async () => (await history()).totals.calls === 1)
     await ada.post(`/api/agents/${agentId}/restart`, {})
     await page.goto(`${web}/agents/${agentId}/metrics`)
     await seeFigures(page)

@@ -63,7 +63,10 @@ async function changeAsCron(page: Page, ada: Person): Promise<void> {
   await page.getByRole('button', { name: 'Save task' }).click()
   await page.getByRole('alert').getByText('Invalid cron schedule').waitFor()
   await cron.fill('0 8 * * *')
-  await until('the sentence', async () => (await page.getByLabel('Schedule', { exact: true }).inputValue()) === 'day')
+  await until(
+    'the words of the schedule',
+    async () => (await page.getByLabel('Schedule', { exact: true }).inputValue()) === 'day',
+  )
   await page.getByRole('button', { name: 'Save task' }).click()
   await page.getByText('Runs every day at 08:00').waitFor()
   await page.getByRole('button', { name: 'Disable' }).click()

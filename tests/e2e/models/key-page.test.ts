@@ -53,7 +53,7 @@ async function useKeyAndAgent(ada: Person, backend: string): Promise<string> {
   const agentId = await createAgent(ada, { name: 'Lovelace', model: MODEL })
   await ada.post('/api/chat', { agentId, message: 'Hello' })
   const calls = async () => (await read(CallList, ada.get('/api/usage/calls'))).calls
-  await until('the calls to be booked', async () => (await calls()).length === 3)
+  await until('the usage of all calls', async () => (await calls()).length === 3)
   return id
 }
 

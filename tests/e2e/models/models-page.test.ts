@@ -35,12 +35,15 @@ async function findModels(page: Page): Promise<void> {
   expect(await priced.getByRole('definition').allTextContents()).toEqual(['$0.15', '$0.60', '128K'])
   await page.getByRole('searchbox', { name: 'Search models' }).fill('gpt-4o')
   await page.waitForURL((url) => url.searchParams.get('search') === 'gpt-4o')
-  await until('the two', async () => (await rows.count()) === 2)
+  await until('two models', async () => (await rows.count()) === 2)
   await page.getByRole('combobox', { name: 'Sort by' }).selectOption('context')
   await page.waitForURL((url) => url.searchParams.get('sort') === 'context')
-  await until('the larger first', async () => (await rows.first().textContent())?.includes('Sees and speaks.') === true)
+  await until(
+    'the larger model first',
+    async () => (await rows.first().textContent())?.includes('Sees and speaks.') === true,
+  )
   await page.getByRole('combobox', { name: 'Capabilities' }).selectOption('vision')
-  await until('the one that sees', async () => (await rows.count()) === 1)
+  await until('the vision model', async () => (await rows.count()) === 1)
   await page.reload()
   await until('the same after a reload', async () => (await rows.count()) === 1)
 }

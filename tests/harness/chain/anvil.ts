@@ -81,7 +81,7 @@ export async function startAnvil(chainId: number): Promise<Anvil> {
  */
 export function toInitCode(runtime: Hex): Hex {
   const length = (runtime.length - 2) / 2
-  if (length > 255) throw new Error('PUSH1 cannot say how long this code is')
+  if (length > 255) throw new Error('The code is too long for PUSH1')
   return `0x60${length.toString(16).padStart(2, '0')}8060093d393df3${runtime.slice(2)}`
 }
 

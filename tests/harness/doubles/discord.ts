@@ -238,7 +238,7 @@ function createBot(username: string, url: string) {
     /** Delivers a message a second time. */
     redeliver(id: string) {
       const message = said.get(id)
-      if (!message) throw new Error(`Nobody said ${id}`)
+      if (!message) throw new Error(`No message ${id}`)
       deliver(message)
     },
     /** Closes every connection with `code`; sessions remain. */

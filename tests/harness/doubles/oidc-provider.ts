@@ -171,7 +171,7 @@ export async function visit(startUrl: string, redirectUri: string): Promise<URL>
     url = new URL(location, url).href
     if (url.startsWith(redirectUri)) return new URL(url)
   }
-  throw new Error('The provider goes round in circles')
+  throw new Error('The provider redirects in a loop')
 }
 
 function isAnswer(context: { path: string; status: number }, path: string): boolean {

@@ -62,7 +62,7 @@ function startWords() {
   })
   const last = () => {
     const call = calls.at(-1)
-    if (!call) throw new Error('The agent was not asked')
+    if (!call) throw new Error('The agent has received no request')
     return call
   }
   return {

@@ -201,7 +201,7 @@ function createBot(id: number, username: string) {
     /** Delivers a message a second time. */
     redeliver(messageId: number) {
       const message = said.get(messageId)
-      if (!message) throw new Error(`Nobody said ${messageId}`)
+      if (!message) throw new Error(`No message ${messageId}`)
       deliver(message)
     },
     async delay(method: string): Promise<void> {

@@ -177,7 +177,7 @@ export async function setAvailability(
   const { Swarm } = await node.docker.info()
   const found = manager.docker.getNode(Swarm.NodeID)
   // Docker updates the node's version in between.
-  await until('the machine takes it', async () => {
+  await until('the update of the node', async () => {
     const { Version, Spec } = await found.inspect()
     return found.update({ _query: { version: Version.Index }, _body: { ...Spec, Availability } }).then(
       () => true,

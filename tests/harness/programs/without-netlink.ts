@@ -32,14 +32,14 @@ const PROCESSORS: Partial<Record<NodeJS.Architecture, { kind: number; socketCall
 }
 
 const [path, ...others] = process.argv.slice(2)
-if (path === undefined) throw new Error('There is no program to run.')
+if (path === undefined) throw new Error('Name a program to run.')
 blockNetlink()
 execProgram(path, others)
 
 /** Installs a seccomp filter that makes netlink sockets fail for this process and its children. */
 function blockNetlink(): void {
   const processor = PROCESSORS[process.arch]
-  if (processor === undefined) throw new Error(`The filter does not know processors of the kind ${process.arch}.`)
+  if (processor === undefined) throw new Error(`No seccomp filter for the architecture ${process.arch}.`)
   const filter = Buffer.concat([
     instruction(LOAD, AT.processor),
     instruction(JUMP_IF_EQUAL, processor.kind, { orSkip: 4 }),
@@ -55,7 +55,7 @@ function blockNetlink(): void {
   program.writeBigUInt64LE(BigInt(ptr(filter)), 8)
   // Without `no_new_privs`, only a privileged process may install a filter.
   if (c.prctl(SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0) !== 0 || c.prctl(SET_SECCOMP, MODE_FILTER, ptr(program), 0, 0) !== 0)
-    throw new Error('The kernel takes no filter of system calls.')
+    throw new Error('The kernel rejected the seccomp filter.')
 }
 
 function instruction(code: number, value: number, { skip = 0, orSkip = 0 } = {}): Buffer {

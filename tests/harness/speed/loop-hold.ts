@@ -60,7 +60,7 @@ function read(): Hold {
 /** Returns the CPU time of this thread. Bun's types lack the Node.js function. */
 export function threadMs(): number {
   const read: unknown = Reflect.get(process, 'threadCpuUsage')
-  if (typeof read !== 'function') throw new Error('This Bun cannot tell what a thread has computed')
+  if (typeof read !== 'function') throw new Error('This Bun has no process.threadCpuUsage')
   const { user, system } = read.call(process)
   return (user + system) / 1000
 }

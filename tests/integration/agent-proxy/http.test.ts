@@ -381,12 +381,12 @@ test('503 with Retry-After when 60 large bodies for an agent that does not read 
   const refused: unknown[] = []
   for (const answer of answers) void answer.then((reported) => reported && refused.push(reported))
   // Each address may have eight requests, so 52 of 60 are rejected.
-  await until('the answers to those beyond the room', () => refused.length >= 52)
+  await until('52 rejected requests', () => refused.length >= 52)
   expect(new Set(refused.map(String))).toEqual(new Set(['503,1']))
   expect(installation.platform.bodies.bytesUnderWay()).toBe(8 * 1024 * 1024)
   leave.abort()
   await Promise.all(answers)
-  await until('the room that they leave', () => installation.platform.bodies.bytesUnderWay() === 0)
+  await until('the end of all uploads', () => installation.platform.bodies.bytesUnderWay() === 0)
   deaf.close()
 })
 

@@ -37,7 +37,7 @@ test('503 with Retry-After when one user sends 60 bodies of 8 MB; other users ar
   const before = residentBytes(program.pid)
   const connections = await sendHalves(program.urls.backend, ada)
   try {
-    const refused = await until('most to be refused', () => {
+    const refused = await until('most requests to be rejected', () => {
       const answered = connections.filter((connection) => connection.received() !== '')
       return answered.length >= STRANGERS - 16 ? answered : null
     })

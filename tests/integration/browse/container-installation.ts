@@ -122,7 +122,7 @@ export async function openContainerInstallation(
     countServers,
     async [Symbol.asyncDispose]() {
       await platform.workspaceLinks.close()
-      await until('nobody serves files any more', async () => (await countServers()) === 0)
+      await until('the end of all file servers', async () => (await countServers()) === 0)
       await runtime.close()
       await removeAll(docker, instance)
     },

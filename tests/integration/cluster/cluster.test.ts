@@ -118,7 +118,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
       const recorded = listGenerations(two)
       expect(answered.filter((id) => !recorded.has(id))).toEqual([])
       await postgres.kill()
-      await until('a refusal', async () => (await complete(two, false)).status === 503)
+      await until('status 503', async () => (await complete(two, false)).status === 503)
       await postgres.start()
     },
     PATIENCE_MS,
@@ -161,7 +161,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
       const refused = await register(two)
       expect(refused.status).toBe(503)
       expect(performance.now() - sentAt).toBeLessThan(10_000)
-      await until('a refusal of which nothing was done', async () => (await register(one)).retryAfter !== null)
+      await until('a rejection with Retry-After', async () => (await register(one)).retryAfter !== null)
       await Bun.sleep(LEASE_MS)
       for (const { web } of [one, two]) expect((await fetch(`${web}/api/auth/providers`)).status).toBe(200)
       expect((await fetch(`${one.backend}/readyz`)).status).toBe(503)

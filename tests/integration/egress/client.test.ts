@@ -346,7 +346,7 @@ test('the caller gets the same error for refused, unknown and silent hosts; the 
   })
   const noteCall = async (name: string) => {
     const error = await egress.request(`http://${name}.example/`, REQUEST).catch((reason: unknown) => reason)
-    if (!(error instanceof EgressError)) throw new Error('It did not fail')
+    if (!(error instanceof EgressError)) throw new Error('Expected an error')
     return {
       text: error.message.replace(name, 'NAME'),
       kind: error.kind,

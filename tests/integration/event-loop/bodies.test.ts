@@ -87,7 +87,7 @@ async function measure(
 ): Promise<{ ms: number; status: number }> {
   const name = SENDERS[route.guard] ?? 'owner'
   const caller = listCallers(world).find((one) => one.name === name)
-  if (!caller) throw new Error(`Nobody is called ${name}`)
+  if (!caller) throw new Error(`No caller named ${name}`)
   const expectation = ROUTES[route.key] ?? { status: 0 }
   const person = caller.user ?? world.people.owner
   const id = expectation.names?.idOf(person) ?? ''

@@ -157,7 +157,7 @@ function listRoutes({ platform }: World): Route[] {
 async function measureRoute(world: World, route: Route, name: string, limitMs: number): Promise<Measured[]> {
   const expectation = ROUTES[route.key] ?? { status: 0 }
   const caller = listCallers(world).find((one) => one.name === name)
-  if (!caller) throw new Error(`Nobody is called ${name}`)
+  if (!caller) throw new Error(`No caller named ${name}`)
   const person = caller.user ?? world.people.owner
   const id = DESTROYS[route.key]?.agentId ?? expectation.names?.idOf(person) ?? ''
   const toPath = expectation.path ?? ((named: string) => route.path.replace(/:id|:agentId|:userId/, named))

@@ -72,7 +72,7 @@ test(
 
 async function send(world: World, draft: Draft) {
   const route = ROUTE_LIST[draft.route % ROUTE_LIST.length] ?? ROUTE_LIST[0]
-  if (!route) throw new Error('There are routes')
+  if (!route) throw new Error('The app has no routes')
   const caller = pickCaller(world, route, draft)
   const target = toPath(world, route, draft, caller)
   const init = toInit(world, route, draft, caller)
@@ -98,7 +98,7 @@ function pickCaller(world: World, { guard, method }: Route, draft: Draft): Calle
   const welcome = callers.filter((caller) => (GUARDS[guard]?.(caller, method) ?? null) === null)
   const chosen = draft.caller % 4 > 0 && welcome.length > 0 ? welcome : callers
   const caller = chosen[Math.floor(draft.caller / 4) % chosen.length]
-  if (!caller) throw new Error('There are callers')
+  if (!caller) throw new Error('The matrix has no callers')
   return caller
 }
 

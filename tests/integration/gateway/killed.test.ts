@@ -42,7 +42,7 @@ test(
     const events = readEvents(await ask({ ...ASKED, stream: true }))
     await events.next()
     expect((await ask({ ...ASKED, max_tokens: 10 })).status).toBe(200)
-    await until('the note of both calls', () => readLines().length >= 2)
+    await until('both calls in the log file', () => readLines().length >= 2)
     await until('the booking of the one that ended', () => readRows(installation.dataDir).length === 1)
     await first.kill()
     await waiting
@@ -70,7 +70,7 @@ test(
     const { key } = await read(CreatedKey, person.post('/api/keys', { name: 'laptop' }))
     const url = `${program.urls.backend}/v1/chat/completions`
     const waiting = fetch(url, json('POST', ASKED, bearer(key))).catch(() => undefined)
-    await until('the note', () => existsSync(underWay))
+    await until('the marker file', () => existsSync(underWay))
     expect((await program.stop()).exitCode).toBe(0)
     await waiting
     expect(existsSync(underWay)).toBe(false)

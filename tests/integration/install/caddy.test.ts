@@ -30,7 +30,7 @@ async function startCaddy(domain: string, web: string, backend: string) {
   })
   const root = folder.file('caddy/pki/authorities/local/root.crt')
   // The file exists before its content is written.
-  const ca = await until('the authority of Caddy', () => {
+  const ca = await until('the certificate authority of Caddy', () => {
     const written = existsSync(root) ? readFileSync(root, 'utf8') : ''
     return written.endsWith('-----END CERTIFICATE-----\n') ? written : null
   })

@@ -169,7 +169,7 @@ test.skipIf(!engine)(
         (await fetch(`${server.urls.backend}/v1/models`, { headers: bearer(text.trim()) })).status
       expect(await models()).toBe(200)
       expect((await person.delete(`${servers}/${added.id}`)).status).toBe(200)
-      await until('the token to be worth nothing', async () => (await models()) === 401)
+      await until('the token to be rejected', async () => (await models()) === 401)
       provider.answerWith({ text: 'Still here.' })
       const answer = await until('the agent with its new token', async () => {
         const response = await person.post('/api/chat', { agentId, message: 'Are you there?' })

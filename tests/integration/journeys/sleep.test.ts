@@ -85,7 +85,7 @@ test(
     const countWoken = () => program.lines.filter((line) => line.includes('"agent woke"')).length
     const woken = countWoken()
     expect(await askAtOnce(person, id, 50)).toEqual(Array.from({ length: 50 }, () => [200, true]))
-    await until('the line about it', () => countWoken() > woken)
+    await until('the log line of the wake-up', () => countWoken() > woken)
     expect(countWoken() - woken).toBe(1)
   },
   LIMIT_MS,

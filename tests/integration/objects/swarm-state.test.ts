@@ -119,10 +119,14 @@ describe.skipIf(!canStartSwarm())('agents on a swarm of two machines', () => {
       await runtime.stop(stopped.id)
       await worker.kill()
 
-      await until('the running one is back', () => answersHealthz(running.port, swarm.manager.address), PATIENCE_MS)
+      await until('the running agent', () => answersHealthz(running.port, swarm.manager.address), PATIENCE_MS)
       expect(await readFile(swarm.manager.docker, running.id, 'notes/plan.md')).toEqual([`tea of ${running.id}`])
       expect(await runtime.inspect(running.id)).toMatchObject({ state: 'running', host: swarm.manager.address })
-      await until('the one with the driver', () => answersHealthz(following.port, swarm.manager.address), PATIENCE_MS)
+      await until(
+        'the agent with the volume driver',
+        () => answersHealthz(following.port, swarm.manager.address),
+        PATIENCE_MS,
+      )
       const [volume] = (await swarm.manager.docker.listVolumes({ filters: { label: ['stead.instance=shared'] } }))
         .Volumes
       expect(volume?.Options).toEqual({ type: 'none', o: 'bind', device: shared.file(folder) })
@@ -132,7 +136,7 @@ describe.skipIf(!canStartSwarm())('agents on a swarm of two machines', () => {
       expect(read.output).toBe('tea of all')
       await withDriver.close()
       await runtime.start(stopped.id)
-      await until('the stopped one is back', () => answersHealthz(stopped.port, swarm.manager.address), PATIENCE_MS)
+      await until('the stopped agent', () => answersHealthz(stopped.port, swarm.manager.address), PATIENCE_MS)
       expect(await readFile(swarm.manager.docker, stopped.id, 'notes/plan.md')).toEqual([`tea of ${stopped.id}`])
       await runtime.close()
     },

@@ -60,7 +60,7 @@ test('an open response keeps the agent awake until it ends, for callers with its
   expect(isHeld(agentProxy)).toBe(true)
   ending.resolve()
   expect(await response.text()).toBe('first')
-  await until('nobody to need it', () => !isHeld(agentProxy))
+  await until('the agent to be unused', () => !isHeld(agentProxy))
   await stranger.text()
 })
 
@@ -72,7 +72,7 @@ test('an open WebSocket keeps the agent awake until it is closed', async () => {
   await until('the WebSocket', () => socket.readyState === WebSocket.OPEN)
   expect(isHeld(agentProxy)).toBe(true)
   socket.close()
-  await until('nobody to need it', () => !isHeld(agentProxy))
+  await until('the agent to be unused', () => !isHeld(agentProxy))
 })
 
 test('an unanswered request does not keep the agent awake', async () => {

@@ -154,7 +154,7 @@ function listRoutes({ platform }: World): Route[] {
 async function buy(world: World, shop: ReturnType<typeof watchOrders>, route: Route, body: unknown) {
   const expectation: Expectation = ROUTES[route.key] ?? { status: 0 }
   const caller = listCallers(world).find(({ name }) => name === CALLERS[route.guard])
-  if (!caller) throw new Error(`Nobody gets behind the guard ${route.guard}`)
+  if (!caller) throw new Error(`No caller passes the guard ${route.guard}`)
   const owner = caller.user ?? world.people.owner
   const id = expectation.names?.idOf(owner) ?? ''
   const toPath = expectation.path ?? ((named: string) => route.path.replace(':id', named))

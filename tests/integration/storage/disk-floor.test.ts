@@ -94,7 +94,7 @@ describe('below the disk reserve', () => {
     expect(logged().split('Users’ writes are refused: 0 MB are free')).toHaveLength(2)
     free = 1e9
     for (let round = 0; round < 3; round++) await job.run(never)
-    await until('the other', () => reported().includes('watchdog.disk_recovered'))
+    await until('the recovery event', () => reported().includes('watchdog.disk_recovered'))
     expect(logged().split('Users can write again')).toHaveLength(2)
     expect(webhook.taken()).toHaveLength(2)
   })

@@ -288,7 +288,7 @@ test('POST /api/summarize: 503 for the seventeenth concurrent page, 200 when one
   })
   const { post } = openSummarizer()
   const all = Array.from({ length: 16 }, () => post('/api/summarize', { url: `${site.url}/slow` }))
-  await until('sixteen to be under way', () => waiting === 16)
+  await until('sixteen pending requests', () => waiting === 16)
   const refused = await post('/api/extract', { url: `${site.url}/slow` })
   expect(refused.status).toBe(503)
   expect(refused.headers.get('retry-after')).toBe('1')

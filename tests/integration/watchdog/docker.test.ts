@@ -54,7 +54,7 @@ test.skipIf(!engine)(
       ])
     } finally {
       await person.delete(`/api/agents/${agentId}`)
-      await until('its removal', async () => !(await hasContainer(engine.docker, agentId)))
+      await until('the removal of the container', async () => !(await hasContainer(engine.docker, agentId)))
     }
   },
   300_000,
@@ -113,7 +113,7 @@ test.skipIf(!engine)(
       expect(inspected.Config.Image).toBe((await engine.docker.getImage(good).inspect()).Id)
     } finally {
       await person.delete(path)
-      await until('its removal', async () => !(await hasContainer(engine.docker, agentId)))
+      await until('the removal of the container', async () => !(await hasContainer(engine.docker, agentId)))
       for (const image of [good, bad]) await orNull(engine.docker.getImage(image).remove({ force: true }))
     }
   },

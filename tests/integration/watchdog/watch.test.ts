@@ -31,7 +31,7 @@ test('50 simultaneous failures are attributed to the host: one notification, and
   await using watch = await openWatch({ agents: 50, settings: { checkMs: 500, degradedCheckMs: 200 } })
   await untilAll(watch, 'running')
   for (const fake of watch.fakes) fake.health = 'refusing'
-  await until('the word of it', () => kinds(watch).includes('host_fault'))
+  await until('the notification of the host fault', () => kinds(watch).includes('host_fault'))
   await untilAll(watch, 'degraded')
   await looksMore(watch, 300)
   expect(watch.repairs.length).toBeLessThanOrEqual(2)
@@ -63,7 +63,7 @@ test('an agent that takes four minutes to start is not repaired', async () => {
   await using slow = await openWatch({ agents: 1, settings, speed: 200, standsStillAtMs })
   const fake = only(slow)
   fake.health = 'refusing'
-  await until('four minutes', () => slow.watchMs() === standsStillAtMs)
+  await until('four minutes of the watchdog’s clock', () => slow.watchMs() === standsStillAtMs)
   expect(slow.show(fake.id).state).toBe('starting')
   fake.health = 'live'
   slow.goOn()
@@ -164,7 +164,7 @@ test('an agent that its user restarts during a repair is not affected by its res
 test('an agent with a running operation is not repaired', async () => {
   await using watch = await openWatch({ agents: 2 })
   const [busy, other] = watch.fakes
-  if (!busy || !other) throw new Error('There are two')
+  if (!busy || !other) throw new Error('Expected two agents')
   await untilAll(watch, 'running')
   const job = {
     kind: 'agents.deploy',
