@@ -168,7 +168,7 @@ async function joinAll([manager, ...workers]: SwarmNode[]): Promise<void> {
   await until('all machines are in the swarm', ready)
 }
 
-/** Lets the scheduler of the swarm use a machine, or not. */
+/** Allows or forbids the scheduler of the swarm to use a machine. */
 export async function setAvailability(
   manager: SwarmNode,
   node: SwarmNode,
@@ -176,7 +176,7 @@ export async function setAvailability(
 ): Promise<void> {
   const { Swarm } = await node.docker.info()
   const found = manager.docker.getNode(Swarm.NodeID)
-  // Docker updates the node's version in between.
+  // Docker changes the node's version concurrently.
   await until('the update of the node', async () => {
     const { Version, Spec } = await found.inspect()
     return found.update({ _query: { version: Version.Index }, _body: { ...Spec, Availability } }).then(

@@ -6,10 +6,10 @@ import { addMachine, type Hub } from './network.ts'
 const WEB_PORT = 3000
 const BACKEND_PORT = 3001
 
-/** haproxy on a machine of its own, before the web and backend ports of nodes. */
+/** haproxy on its own machine, in front of the web and backend ports of nodes. */
 export type Balancer = AsyncDisposable & { web: string; backend: string }
 
-/** Starts haproxy before nodes that listen on the ports 3000 and 3001 of their addresses. */
+/** Starts haproxy for nodes that listen on ports 3000 and 3001 of their addresses. */
 export async function startBalancer(hub: Hub, index: number, nodes: readonly string[]): Promise<Balancer> {
   const folder = tempFolder()
   const machine = addMachine(hub, index)
@@ -35,7 +35,7 @@ export async function startBalancer(hub: Hub, index: number, nodes: readonly str
   return balancer
 }
 
-/** A request that a node did not take goes to another one; any other is not sent twice. */
+/** Retries a request on another node only if the first one did not accept it. */
 function toSettings(nodes: readonly string[]): string {
   const toProxy = (name: string, port: number) => `
 frontend ${name}

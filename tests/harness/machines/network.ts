@@ -1,20 +1,20 @@
 import { networkInterfaces } from 'node:os'
 
-/** A bridge in a namespace of its own, where no firewall rule of this machine's engine reaches it. */
+/** A bridge in its own namespace, out of reach of the firewall rules of this machine's engine. */
 export type Hub = { name: string; prefix: string; hostAddress: string }
 
-/** A network namespace with an address on the hub, as a machine has. */
+/** A network namespace with an address on the bridge, which represents a machine. */
 export type Machine = {
   name: string
   address: string
-  /** Beginning of a command that runs in the machine's network. */
+  /** Prefix of commands that run in the machine's network. */
   enter: readonly string[]
   /** Sends SIGKILL to all processes of the machine. */
   kill(): Promise<void>
   remove(): void
 }
 
-/** Opens the network of this test process; the machines and this process reach each other on it. */
+/** Opens the network of this test process, which the machines and this process share. */
 export function openHub(): Hub & Disposable {
   const name = `sth${process.pid}`
   const prefix = findFreePrefix()
@@ -33,7 +33,7 @@ export function openHub(): Hub & Disposable {
   return { name, prefix, hostAddress, [Symbol.dispose]: close }
 }
 
-/** Adds the machine with the number `index`, from 1 to 200, to the network. */
+/** Adds the machine number `index`, from 1 to 200, to the network. */
 export function addMachine(hub: Hub, index: number): Machine {
   const name = `stn${process.pid}x${index}`
   const address = `${hub.prefix}.${10 + index}`
@@ -48,7 +48,7 @@ export function addMachine(hub: Hub, index: number): Machine {
     address,
     enter: ['nsenter', `--net=/run/netns/${name}`],
     async kill() {
-      // A process may start another one between the list and the signal.
+      // A process may start another one between the listing and the signal.
       for (let pids = listProcesses(name); pids.length > 0; pids = listProcesses(name)) {
         for (const pid of pids) endProcess(pid)
         await Bun.sleep(5)

@@ -12,7 +12,7 @@ const PASSWORD = 'secret'
 const DATABASE = 'stead'
 const START_MS = 240_000
 
-/** A PostgreSQL server with Patroni and etcd, on a machine of its own. */
+/** A PostgreSQL server with Patroni and etcd on its own machine. */
 export type DatabaseMachine = Machine & { id: string; start(): void }
 
 /** PostgreSQL servers under Patroni, one of which confirms each commit of the primary. */
@@ -21,9 +21,9 @@ export type PatroniCluster = AsyncDisposable & {
   /** URLs of the database on all servers, comma-separated. */
   urls: string
   getPrimary(): Promise<DatabaseMachine>
-  /** Waits until all servers follow one primary, and one of them synchronously. */
+  /** Waits until all servers follow one primary, one of them synchronously. */
   untilWhole(): Promise<void>
-  /** Commits a row on whichever server is the primary. @throws when there is none. */
+  /** Commits a row on the primary. @throws Error when there is none. */
   write(): Promise<void>
 }
 
@@ -36,7 +36,7 @@ export function whyNoPatroni(): string | null {
   return canAddMachines() ? null : 'network namespaces are not allowed here'
 }
 
-/** Starts three servers on machines whose numbers begin with `first`. */
+/** Starts three servers on machines whose numbers start at `first`. */
 export async function startPatroni(hub: Hub, first: number): Promise<PatroniCluster> {
   const folder = tempFolder()
   giveToPostgres(folder.path)
@@ -133,7 +133,7 @@ function openDatabaseMachine(
   }
 }
 
-/** Its members know each other from the start, and wait longer than usual, because the machine is busy. */
+/** A static list of members, with long timeouts because the machine is busy. */
 function toEtcd(
   { id, address }: Machine & { id: string },
   all: readonly (Machine & { id: string })[],
@@ -156,7 +156,7 @@ function toEtcd(
   return ['etcd', ...Object.entries(options).map(([name, value]) => `--${name}=${value}`)]
 }
 
-/** Everything but the names, addresses and shorter intervals is the default of Patroni. */
+/** Defaults of Patroni, except for names, addresses and shorter intervals. */
 function toSettings(
   { id, address }: Machine & { id: string },
   all: readonly (Machine & { id: string })[],

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** Makes a service of this machine's loopback interface reachable at `host`. @returns its URL there. */
+/** Forwards `host` to a service on this machine's loopback interface. @returns its URL there. */
 export async function relayFrom(host: string, url: string): Promise<AsyncDisposable & { url: string }> {
   const { port, pathname } = new URL(url)
   const sockets = new Set<Socket>()

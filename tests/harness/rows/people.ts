@@ -5,7 +5,7 @@ import { SESSION_COOKIE } from '../../../src/http/sessions/cookie.ts'
 import { type Person, toPerson } from '../client.ts'
 
 /**
- * Adds accounts that are signed in at `web` to a database file: to register and sign in takes a second of hashing for each
+ * Adds accounts signed in at `web` to a database file, because registration and sign-in take a second of hashing per
  * dozen.
  */
 export function addPeople(file: string, web: string, count: number): Person[] {

@@ -25,7 +25,7 @@ export type TestStandby = AsyncDisposable & { port: number; promote(): Promise<v
 /** PostgreSQL refuses to run as root. */
 const isRoot = process.getuid?.() === 0
 
-/** `isDurable` waits for the disk at each commit, for measurements. */
+/** With `isDurable`, each commit waits for the disk, for measurements. */
 export async function openPostgres({ isDurable = false } = {}): Promise<TestPostgres> {
   const folder = tempFolder()
   const server = await createServer(folder, isDurable)
@@ -89,7 +89,7 @@ async function runProgram(name: string, args: readonly string[]): Promise<void> 
   if (code !== 0) throw new Error(`${name} ended with ${code}`)
 }
 
-/** Makes a folder that of the user of PostgreSQL, whom it returns. */
+/** Gives a folder to the user of PostgreSQL. @returns that user. */
 export function giveToPostgres(path: string): { uid: number; gid: number } {
   const { uid, gid } = statSync('/var/lib/postgresql')
   chownSync(path, uid, gid)

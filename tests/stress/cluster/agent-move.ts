@@ -14,7 +14,7 @@ const FILE = 'notes/today.md'
 const KEEP = 'Please keep a note'
 const READ = 'What does the note say?'
 
-/** Lets the agents that are created meanwhile run on the second machine of the swarm. */
+/** Makes the swarm run new agents on its second machine. */
 export async function onSecondMachine<T>({ swarm }: Machines, work: () => Promise<T>): Promise<T> {
   await setAvailability(swarm.manager, swarm.manager, 'drain')
   try {
@@ -24,7 +24,7 @@ export async function onSecondMachine<T>({ swarm }: Machines, work: () => Promis
   }
 }
 
-/** Answers as a model that keeps a note with its tools and reads it; null for other questions. */
+/** Returns the reply of a model that saves a note with its tools and reads it; null for other messages. */
 export function answerWithNote({ body }: ProviderRequest): Answer | null {
   const lastUser = body.messages.findLastIndex(({ role }) => role === 'user')
   const question = String(body.messages[lastUser]?.content)
@@ -38,7 +38,9 @@ export function answerWithNote({ body }: ProviderRequest): Answer | null {
   return { text: `It says: ${JSON.parse(String(result.content)).content}` }
 }
 
-/** The machine of the agent is lost: it answers on the other one, with its conversation and the copy of its files. */
+/**
+ * Loses the agent's machine; the agent must answer on the other one, with its conversation and the copy of its files.
+ */
 export async function expectAgentMoves(
   { swarm, objectsFolder, balancer }: Machines,
   person: Person,

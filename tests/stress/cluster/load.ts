@@ -7,26 +7,26 @@ import { bearer, json } from '../../harness/requests.ts'
 import { SERVICE_KEY } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
 
-/** A write begins this often, unless too many are open. */
+/** Interval between writes, unless too many are pending. */
 const EVERY_MS = 10
 const MAX_OPEN = 64
 const PROBE_EVERY_MS = 50
 const ANSWER_MS = 15_000
 const PROBE_ANSWER_MS = 4000
-/** Below the 25 keys that a user may have. */
+/** Below the limit of 25 keys per user. */
 const MAX_KEYS = 20
 const PAUSE_MS = 200
 
 const OneTurn = z.object({ turn: ChatTurn })
 
-/** Everything that was acknowledged, and what was only sent. */
+/** Acknowledged writes, and those that were only sent. */
 export type Acknowledged = {
   writes: number
   emails: string[]
   generations: string[]
   keys: Set<string>
   deletedKeys: Set<string>
-  /** The last acknowledged and the last sent number of the probe. */
+  /** The numbers of the last acknowledged and the last sent probe. */
   probe: { acknowledged: number; sent: number }
   payments: { key: string; recipient: string }[]
   turns: number
@@ -34,14 +34,14 @@ export type Acknowledged = {
 
 export type Load = {
   acknowledged: Acknowledged
-  /** Milliseconds from `sinceMs` until the first acknowledgement of a write that was sent after it. */
+  /** Returns the milliseconds from `sinceMs` until the first acknowledgement of a write sent after it. */
   untilWritten(sinceMs: number): Promise<number>
   stop(): Promise<void>
 }
 
 type LoadParts = { web: string; backend: string; people: readonly Person[]; payer: Person; agentId: string }
 
-/** Writes about 100 times a second through the balancer, of all kinds, until it is stopped. */
+/** Sends about 100 writes of all kinds per second through the load balancer until it is stopped. */
 export async function startLoad(parts: LoadParts): Promise<Load> {
   const acknowledged: Acknowledged = {
     ...{ writes: 0, emails: [], generations: [], keys: new Set(), deletedKeys: new Set() },
@@ -61,7 +61,7 @@ export async function startLoad(parts: LoadParts): Promise<Load> {
           answers.push({ sentAtMs, answeredAtMs: performance.now() })
           if (answers.length > 1000) answers.shift()
         },
-        // A request without an answer is not acknowledged.
+        // An unanswered request is not acknowledged.
         () => undefined,
       )
       .finally(() => open.delete(running))
@@ -89,7 +89,7 @@ export async function startLoad(parts: LoadParts): Promise<Load> {
   }
 }
 
-/** Of 20 writes 1 is a sign-up, 1 a payment, 6 are chats, and 12 create or delete keys. */
+/** Of 20 writes, one is a registration, one a payment, six are chats, and twelve create or delete keys. */
 async function writeOne(parts: LoadParts, acknowledged: Acknowledged, turn: number): Promise<boolean> {
   const kind = turn % 20
   if (kind === 0) return signUp(parts, acknowledged, turn)
@@ -101,14 +101,14 @@ async function writeOne(parts: LoadParts, acknowledged: Acknowledged, turn: numb
 
 async function signUp({ web }: LoadParts, { emails }: Acknowledged, turn: number): Promise<boolean> {
   const email = `new-${turn}@example.com`
-  // A network allows few accounts a day, so each has its own.
+  // Each account has its own address, because each network may create only a few per day.
   const from = { 'x-forwarded-for': `11.${(turn >> 16) & 255}.${(turn >> 8) & 255}.${turn & 255}` }
   const response = await send(`${web}/api/register`, json('POST', { email, password: PASSWORD, name: 'Ada' }, from))
   if (response.ok) emails.push(email)
   return response.ok
 }
 
-/** Sends a dollar to an address of its own; repeats the order with its key until it is accepted. */
+/** Sends a dollar to a new address, repeating the order with its idempotency key until it is accepted. */
 async function pay({ web, payer }: LoadParts, { payments }: Acknowledged, turn: number): Promise<boolean> {
   const recipient = `0x${(1_000_000 + turn).toString(16).padStart(40, 'b')}`
   const key = `payment-${turn}`
@@ -155,7 +155,7 @@ async function createProbe({ payer, agentId }: LoadParts): Promise<string> {
   return Task.parse(await (await payer.post('/api/scheduled-tasks', request)).json()).id
 }
 
-/** Changes a schedule to the next number. */
+/** Updates a schedule to the next number. */
 async function probe({ web, payer }: LoadParts, taskId: string, { probe: numbers }: Acknowledged): Promise<boolean> {
   const number = ++numbers.sent
   const request = json('PUT', { taskId, prompt: `Probe ${number}` }, payer.cookie)
@@ -167,7 +167,7 @@ async function probe({ web, payer }: LoadParts, taskId: string, { probe: numbers
 export const questionOf = (round: number) => `Question ${round}!`
 export const answerOf = (round: number) => `This is the whole answer to question ${round}.`
 
-/** Asks the agent one question after another, each with a key until it is accepted. */
+/** Sends the agent one message after another, each with an idempotency key until it is accepted. */
 async function keepAsking(
   { web, payer, agentId }: LoadParts,
   acknowledged: Acknowledged,

@@ -12,7 +12,7 @@ const NODES = [21, 22]
 const DATABASES = 31
 const BALANCER = 41
 
-/** A node on a machine of its own. */
+/** A node on its own machine. */
 export type MachineNode = TestNode & { machine: Machine }
 
 /** Returns why the machines cannot be started here, or null. */
@@ -20,7 +20,7 @@ export function whyNoMachines(): string | null {
   return whyNoPatroni() ?? (canStartSwarm() ? null : 'no swarm can be started here')
 }
 
-/** Starts two engines in one swarm, three PostgreSQL servers under Patroni, and haproxy, and opens two nodes. */
+/** Starts two engines in one swarm, three PostgreSQL servers under Patroni and haproxy, and opens two nodes. */
 export async function openMachines(toEnvironment: (hub: Hub) => Promise<Record<string, string>>) {
   await using stack = new AsyncDisposableStack()
   const swarm = stack.use(await startSwarm(2))
@@ -86,7 +86,7 @@ async function openMachineNode(
   return { ...installation, machine, id, backend, web: `http://${machine.address}:3000` }
 }
 
-/** Cuts a machine from others until the returned function is called. */
+/** Blocks the network between a machine and others until the returned function is called. */
 export function cutFrom({ enter }: Machine, others: readonly Machine[]): () => void {
   const nft = (...args: string[]) => {
     const { success, stderr } = Bun.spawnSync([...enter, 'nft', ...args])
