@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { ErrorKind } from '../src/core/errors.ts'
 import { NoticeEvent, WatchdogEvent } from '../src/features/accounts/notifications/schemas.ts'
-import { CODE_GROUPS, KINDS } from '../src/http/error-codes/catalogue.ts'
+import { CODE_GROUPS, DOCUMENTED_KINDS } from '../src/http/error-codes/catalogue.ts'
 import { statusOf } from '../src/http/errors.ts'
 import { toType } from './documents/api-chapter.ts'
 
@@ -23,7 +23,7 @@ Every response has the header \`X-Request-Id\`, which the operator finds in the 
 
 /** Writes the page of errors: a table of statuses, and one of codes for each topic. */
 export function writeErrorChapter(): string {
-  const kinds = Object.entries(KINDS) as [ErrorKind, (typeof KINDS)[ErrorKind]][]
+  const kinds = Object.entries(DOCUMENTED_KINDS) as [ErrorKind, (typeof DOCUMENTED_KINDS)[ErrorKind]][]
   const statuses = kinds
     .map(([kind, { means, remedy }]) => ({
       status: statusOf(kind),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { CreatedKey } from '../src/features/accounts/keys/schemas.ts'
 import { WebAgentList } from '../src/features/agents/registry/schemas.ts'
-import { Run, Swarm } from '../src/features/conversations/swarms/schemas.ts'
+import { Swarm, SwarmRun } from '../src/features/conversations/swarms/schemas.ts'
 import { listOwnPages } from '../tests/e2e/pages.ts'
 import { buildDashboard, hasBrowser, openBrowser, signInBrowser } from '../tests/harness/browser.ts'
 import { createAgent, type Person, signUp } from '../tests/harness/client.ts'
@@ -91,11 +91,14 @@ async function furnishSwarm(ada: Person, agentId: string): Promise<string[]> {
   const members = [agentId, ...others.map((id) => ({ id, role: 'critic' }))]
   const swarm = { name: 'Harbour council', description: 'Three opinions', agents: members, summarizer: agentId }
   const { id } = await read(Swarm, ada.post('/api/swarms', swarm))
-  const run = await read(Run, ada.post(`/api/swarms/${id}/run`, { task: 'When should the harbour open in winter?' }))
+  const run = await read(
+    SwarmRun,
+    ada.post(`/api/swarms/${id}/run`, { task: 'When should the harbour open in winter?' }),
+  )
   const page = `/team/swarms/${id}`
   await until(
     'the run of the swarm to finish',
-    async () => (await read(Run, ada.get(`/api/swarms/${id}/runs/${run.id}`))).state !== 'running',
+    async () => (await read(SwarmRun, ada.get(`/api/swarms/${id}/runs/${run.id}`))).state !== 'running',
   )
   return [page, `${page}/runs/${run.id}`]
 }

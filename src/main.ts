@@ -1,4 +1,4 @@
-import { endOnUncaught, endWith } from './cli/exit.ts'
+import { endOnUncaught, exitWith } from './cli/exit.ts'
 import { createProgram, toArguments } from './cli/program.ts'
 
 endOnUncaught()
@@ -6,5 +6,5 @@ try {
   const program = createProgram()
   await program.parseAsync(toArguments(program, process.argv.slice(2)), { from: 'user' })
 } catch (error) {
-  endWith(error)
+  exitWith(error)
 }

@@ -1,4 +1,4 @@
-import type { ApiDocument, Operation, Schema } from '../../src/server/api-document/document.ts'
+import type { ApiDocument, ApiOperation, Schema } from '../../src/server/api-document/document.ts'
 
 /** Longer types are cut; the OpenAPI document has them in full. */
 const MAX_TYPE = 600
@@ -39,7 +39,7 @@ export function writeLlmsText(chapters: readonly { name: string; title: string }
   ].join('\n\n')
 }
 
-function writeRoute(name: string, operation: Operation): string {
+function writeRoute(name: string, operation: ApiOperation): string {
   const schemes = operation.security.map((scheme) => Object.keys(scheme).join(' and '))
   const scope = operation['x-required-scope'] ? `; scope: ${operation['x-required-scope']}` : ''
   const query = operation.parameters?.filter((parameter) => parameter.in === 'query') ?? []
@@ -61,7 +61,7 @@ function writeRoute(name: string, operation: Operation): string {
   ].join('\n\n')
 }
 
-function writeContent(content: Operation['responses'][string]['content']): string | null {
+function writeContent(content: ApiOperation['responses'][string]['content']): string | null {
   if (!content) return null
   return Object.entries(content)
     .map(([type, { schema }]) => (schema ? toType(schema) : type))

@@ -14,7 +14,7 @@ import type { McpServers } from './commands/mcp-servers.ts'
 import { type AgentEnv, answerCompletion, type CompletionsDeps, joinTurn } from './completions.ts'
 import { openAiErrorHandler } from './errors.ts'
 import {
-  CompletionRequest,
+  AgentCompletionRequest,
   DecidePairingRequest,
   HistoryQuery,
   McpUseRequest,
@@ -83,7 +83,7 @@ export function createAgentApp(deps: AgentAppDeps) {
   app.route('/', mcpRoutes(deps.mcpServers))
   app.use('/rehearsals', requireToken, requireRunning)
   app.route('/', rehearsalRoutes(deps))
-  app.post('/v1/chat/completions', requireToken, requireRunning, validate('json', CompletionRequest), (c) =>
+  app.post('/v1/chat/completions', requireToken, requireRunning, validate('json', AgentCompletionRequest), (c) =>
     answerCompletion(deps, c, c.req.valid('json')),
   )
   app.get('/turns/:id', requireToken, (c) => joinTurn(deps, c, c.req.param('id')))

@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { AppError } from '../core/errors.ts'
 import { randomText } from '../core/ids.ts'
 import { logAgentFailure, toErrorBody, toKnownError } from './errors.ts'
-import { type CompletionRequest, SessionKey, TurnId } from './schemas.ts'
+import { type AgentCompletionRequest, SessionKey, TurnId } from './schemas.ts'
 import type { ModelEvent } from './state/turn-marks.ts'
 import type { KeptTurns } from './turns/kept-turns.ts'
 import { runLoggedTurn, type TurnDeps, type TurnResult } from './turns/turn.ts'
@@ -22,7 +22,7 @@ type Listen = (onEvent: (event: ModelEvent) => void, signal: AbortSignal) => Pro
 export async function answerCompletion(
   deps: CompletionsDeps,
   c: Context<AgentEnv>,
-  body: CompletionRequest,
+  body: AgentCompletionRequest,
 ): Promise<Response> {
   c.env.keepOpen(c.req.raw)
   const request = { sessionKey: toSessionKey(c, body), messages: body.messages }
@@ -134,7 +134,7 @@ function createOutput() {
   }
 }
 
-function toSessionKey(c: Context, body: CompletionRequest): string | null {
+function toSessionKey(c: Context, body: AgentCompletionRequest): string | null {
   const header = c.req.header('x-session-key') ?? c.req.header('x-openclaw-session-key')
   if (header === undefined) return body.user ?? null
   const parsed = SessionKey.safeParse(header)

@@ -26,7 +26,7 @@ export type Answer = {
   finishReason: 'stop' | 'length' | 'content_filter'
   usage: { inputTokens: number; outputTokens: number } | null
 }
-export type ModelRequest = {
+export type TurnModelRequest = {
   toInstructions: (turn: { canUseTools: boolean; timeZone: string | null }) => string
   /** Null for a conversation that is not stored. */
   sessionKey: string | null
@@ -39,14 +39,14 @@ export type ModelRequest = {
   rehearsal?: Rehearsal
 }
 
-export type PlainRequest = Pick<ModelRequest, 'messages' | 'signal'> & { instructions: string }
+export type PlainRequest = Pick<TurnModelRequest, 'messages' | 'signal'> & { instructions: string }
 
 export type Model = {
   /**
    * Runs tools until the model has answered.
    * @throws AppError `limited`, `upstream_failed`, `upstream_timeout`; the signal's reason when it aborts.
    */
-  answer(request: ModelRequest, onEvent: (event: ModelEvent) => void): Promise<Answer>
+  answer(request: TurnModelRequest, onEvent: (event: ModelEvent) => void): Promise<Answer>
   /** Makes one call without tools. @throws as `answer`. */
   answerPlainly(request: PlainRequest, onEvent: (event: ModelEvent) => void): Promise<Answer>
 }
@@ -70,7 +70,7 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
   let timeZone: string | null = null
   let canSee = true
 
-  const attempt = async (request: ModelRequest, use: TurnTools | null, onEvent: (event: ModelEvent) => void) => {
+  const attempt = async (request: TurnModelRequest, use: TurnTools | null, onEvent: (event: ModelEvent) => void) => {
     const { record } = request
     const loop = use && toLoop(use, record?.steps.length ?? 0)
     if (use) timeZone = use.timeZone
@@ -100,7 +100,7 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
     }
   }
 
-  const answerWithTools = async (request: ModelRequest, onEvent: (event: ModelEvent) => void) => {
+  const answerWithTools = async (request: TurnModelRequest, onEvent: (event: ModelEvent) => void) => {
     if (!canUseTools) return attempt(request, null, onEvent)
     const use = await openTools(request)
     const first = noteBeginning(onEvent)

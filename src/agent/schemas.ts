@@ -32,7 +32,7 @@ export const TurnId = z.string().regex(/^[\w-]{1,64}$/, 'A turn id is 1 to 64 le
  * Chat completion request in the OpenAI format. `model`, `tools` and sampling settings are ignored: the agent chooses
  * them.
  */
-export const CompletionRequest = z.object({
+export const AgentCompletionRequest = z.object({
   messages: z
     .array(Message, { error: 'messages must be a list' })
     .min(1, 'messages is empty')
@@ -42,7 +42,7 @@ export const CompletionRequest = z.object({
   user: SessionKey.nullish(),
   n: z.literal(1, { error: 'n must be 1' }).nullish(),
 })
-export type CompletionRequest = z.infer<typeof CompletionRequest>
+export type AgentCompletionRequest = z.infer<typeof AgentCompletionRequest>
 export type CompletionMessage = z.infer<typeof Message>
 
 export const WriteInstructionsRequest = z.object({ text: z.string('text must be text') })

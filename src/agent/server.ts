@@ -32,7 +32,7 @@ import { createPastReader } from './turns/past.ts'
 import { createTurnQueue, type TurnQueue } from './turns/queue.ts'
 import { AGENT_STOPPING } from './turns/turn.ts'
 
-export type AgentSettings = {
+export type AgentServerSettings = {
   host: string
   /** 0 chooses a free port. */
   port: number
@@ -68,7 +68,7 @@ export type RunningAgent = {
 
 /** Opens the state folder and starts listening. @throws StartupError when either fails. */
 export async function serveAgent(
-  settings: AgentSettings,
+  settings: AgentServerSettings,
   deps: { clock: Clock; fetch: typeof fetch; log: Log },
 ): Promise<RunningAgent> {
   const folders = await openFolders(settings.folder)
@@ -171,7 +171,10 @@ type HistoryParts = { call: PlatformCall; log: Log; sessions: SessionStore; stop
 /**
  * The platform keeps channel history only for agents with an agent token, not for one that uses its owner's API key.
  */
-async function openHistory({ folder, platformToken, channels }: AgentSettings, { sessions, ...deps }: HistoryParts) {
+async function openHistory(
+  { folder, platformToken, channels }: AgentServerSettings,
+  { sessions, ...deps }: HistoryParts,
+) {
   if (!platformToken.startsWith(AGENT_TOKEN_PREFIX)) return NO_HISTORY
   const history = await openChannelHistory(join(folder, 'channels/history'), deps)
   const hasChannels = [channels?.telegram, channels?.discord, channels?.slack].some((set) => set !== undefined)
@@ -194,7 +197,7 @@ function createOutbox(find: () => Channels | null): Outbox {
 }
 
 function toCommandPlaces(
-  { isConfined = false, isSubreaper, proxyVariables = {}, folder }: AgentSettings,
+  { isConfined = false, isSubreaper, proxyVariables = {}, folder }: AgentServerSettings,
   workspace: string,
   log: Log,
 ): CommandPlaces & { isConfined: boolean } {
@@ -235,7 +238,7 @@ function createOrphanReaperLoader(isSubreaper: boolean | undefined, log: Log): L
  * The platform stores the memory of its own agents. An agent that uses its owner's API key stores its memory locally.
  */
 function createMemory(
-  settings: AgentSettings,
+  settings: AgentServerSettings,
   deps: { clock: Clock; fetch: typeof fetch; log: Log },
   stopping: AbortSignal,
 ): FactStore {
@@ -245,7 +248,10 @@ function createMemory(
 }
 
 /** Loads the AI SDK with the first turn, so an idle agent needs less memory. */
-function createModelLoader(settings: AgentSettings, deps: Parameters<typeof import('./model.ts').createModel>[1]) {
+function createModelLoader(
+  settings: AgentServerSettings,
+  deps: Parameters<typeof import('./model.ts').createModel>[1],
+) {
   let model: Promise<Model> | undefined
   return () => {
     model ??= import('./model.ts').then(({ createModel }) => createModel(settings, deps))
@@ -261,9 +267,9 @@ async function makeFolders(folders: string[]): Promise<void> {
   }
 }
 
-function serve(settings: AgentSettings, app: ReturnType<typeof createAgentApp>) {
+function serve(settings: AgentServerSettings, app: ReturnType<typeof createAgentApp>) {
   const keepOpenBy = (self: Bun.Server<undefined>) => (request: Request) => self.timeout(request, 0)
-  return listen(settings, (request, self) => app.fetch(request, { keepOpen: keepOpenBy(self) }))
+  return listenAgent(settings, (request, self) => app.fetch(request, { keepOpen: keepOpenBy(self) }))
 }
 
 /** Backstop for connections that the app's own limit (413) does not reach. */
@@ -272,7 +278,7 @@ const MAX_BODY_BYTES = 2 * 1024 * 1024
 export type Handler = (request: Request, server: Bun.Server<undefined>) => Response | Promise<Response>
 
 /** @throws StartupError when the port is taken or the address is not local. */
-export function listen(settings: Pick<AgentSettings, 'host' | 'port'>, fetch: Handler) {
+export function listenAgent(settings: Pick<AgentServerSettings, 'host' | 'port'>, fetch: Handler) {
   try {
     return Bun.serve({
       hostname: settings.host,

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { Clock } from '../core/clock.ts'
-import { listen, type RunningAgent } from './server.ts'
+import { listenAgent, type RunningAgent } from './server.ts'
 
 /**
  * Starts an agent whose required settings are missing: alive, so that it is not restarted in a loop, but never ready.
@@ -21,7 +21,7 @@ export function startUnconfigured(
     c.json({ ready: false, failing: missing, uptimeMs: clock.now().getTime() - startedAt }, 503),
   )
   app.notFound((c) => c.json({ error: { message, type: 'unavailable' } }, 503))
-  const server = listen(place, app.fetch)
+  const server = listenAgent(place, app.fetch)
   return {
     url: `http://${server.hostname}:${server.port}`,
     port: server.port ?? place.port,

@@ -22,7 +22,7 @@ export class NotRunningError extends Error {}
  * Prints one line on standard error and ends the process with the exit code of the error, which says whether to retry.
  * `STEAD_DEBUG` adds the stack.
  */
-export function endWith(error: unknown): never {
+export function exitWith(error: unknown): never {
   if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : WRONG_USAGE)
   const lines = describe(error)
     .split('\n')
@@ -34,8 +34,8 @@ export function endWith(error: unknown): never {
 
 /** Handles uncaught errors and rejections like all others. */
 export function endOnUncaught(): void {
-  process.on('uncaughtException', endWith)
-  process.on('unhandledRejection', endWith)
+  process.on('uncaughtException', exitWith)
+  process.on('unhandledRejection', exitWith)
 }
 
 function toExitCode(error: unknown): number {

@@ -9,7 +9,7 @@ import { VERSION } from '../core/version.ts'
 import { createLogTail } from '../features/admin/logs/log-tail.ts'
 import type { Server } from '../serve.ts'
 import { addExample } from './example.ts'
-import { endWith } from './exit.ts'
+import { exitWith } from './exit.ts'
 import { findServices } from './given-services.ts'
 import { listMisspelt } from './misspelt.ts'
 import { createNotify, startWatchdog } from './service/notify.ts'
@@ -71,7 +71,7 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
   notify(`READY=1\nSTATUS=${server.urls.web}`)
   const stopWatchdog = startWatchdog(notify, process.env)
   // An unhandled rejection does not end the server; an uncaught exception is logged with its stack.
-  process.off('unhandledRejection', endWith).off('uncaughtException', endWith)
+  process.off('unhandledRejection', exitWith).off('uncaughtException', exitWith)
   process.on('uncaughtException', (error) => {
     log.fatal({ error: errorMessage(error), stack: error.stack }, 'uncaught exception')
     process.exit(1)

@@ -4,12 +4,12 @@ import { spareTurn } from '../core/concurrency/timing.ts'
 import type { Db } from './open.ts'
 
 /** `last` is the row after which the next page starts, null on the last page. */
-export type Page<Row> = { rows: Row[]; hasMore: boolean; last: Row | null }
+export type RowPage<Row> = { rows: Row[]; hasMore: boolean; last: Row | null }
 
 type Selection<Row> = { limit(rows: number): { all(): Row[] } }
 
 /** Reads at most `limit` rows, and one more to know whether there is a next page. */
-export function readPage<Row>(selection: Selection<Row>, limit: number): Page<Row> {
+export function readPage<Row>(selection: Selection<Row>, limit: number): RowPage<Row> {
   const found = selection.limit(limit + 1).all()
   const rows = found.slice(0, limit)
   const hasMore = found.length > limit
@@ -74,7 +74,7 @@ export function bytesOf(...texts: SQLWrapper[]): SQL<number> {
 export type NewestFirst = { table: SQLiteTable; time: SQLiteColumn; id: SQLWrapper }
 
 /** The position of a row in that order. */
-export type Place = { time: Date; id: string | number }
+export type PagePlace = { time: Date; id: string | number }
 
 const FIRST_ROWS = 500
 const MAX_ROWS = 5000
@@ -88,7 +88,7 @@ export function newestFirst({ time, id }: NewestFirst): SQL[] {
 }
 
 /** Matches the rows after `place`. SQLite seeks with row values; with `OR` it would scan. */
-export function isBehind({ time, id }: NewestFirst, place: Place): SQL {
+export function isBehind({ time, id }: NewestFirst, place: PagePlace): SQL {
   return sql`(${time}, ${id}) < (${sql.param(place.time, time)}, ${place.id})`
 }
 
@@ -100,7 +100,7 @@ export function isBehind({ time, id }: NewestFirst, place: Place): SQL {
 export async function* inRanges(
   db: Db,
   order: NewestFirst,
-  from: Place | undefined,
+  from: PagePlace | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<SQL | undefined, void> {
   for (let start = from, rows = FIRST_ROWS; ; ) {
@@ -119,12 +119,12 @@ export async function* inRanges(
 }
 
 /** Matches the rows up to `place`, and `place` itself. */
-export function isNotBehind({ time, id }: NewestFirst, place: Place): SQL {
+export function isNotBehind({ time, id }: NewestFirst, place: PagePlace): SQL {
   return sql`(${time}, ${id}) >= (${sql.param(place.time, time)}, ${place.id})`
 }
 
 /** Returns the position of the `row`-th row matching `condition`, counted from 1. */
-function findPlace(db: Db, order: NewestFirst, condition: SQL | undefined, row: number): Place | undefined {
+function findPlace(db: Db, order: NewestFirst, condition: SQL | undefined, row: number): PagePlace | undefined {
   const { table, time, id } = order
   return db
     .select({ time: sql<Date>`${time}`.mapWith((value: number) => new Date(value)), id: sql<string | number>`${id}` })

@@ -51,9 +51,10 @@ function takeAnswerError(c: Context): AnswerError | undefined {
 export function logFailure<Env extends BaseEnv>(c: Context<Env>, log: Log, error: Error, known: AppError): void {
   if (statusOf(known.kind) < 500 || known.kind === 'storage_full') return
   const request = { requestId: c.var.requestId, method: c.req.method, path: c.req.path }
-  if (c.req.raw.signal.aborted) log.info({ ...request, error: summarize(error) }, 'the caller left before the answer')
+  if (c.req.raw.signal.aborted)
+    log.info({ ...request, error: summarizeError(error) }, 'the caller left before the answer')
   else if (known.kind === 'internal') log.error({ ...request, error: describeFailure(error) }, known.message)
-  else log.warn({ ...request, error: summarize(error) }, known.message)
+  else log.warn({ ...request, error: summarizeError(error) }, known.message)
 }
 
 /** Responds to unknown routes. */
@@ -74,8 +75,8 @@ export function toAppError(error: unknown): AppError {
 }
 
 /** Returns the message and its causes in one line. */
-export function summarize(error: unknown): string {
-  const cause = error instanceof Error && error.cause !== undefined ? `, because ${summarize(error.cause)}` : ''
+export function summarizeError(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? `, because ${summarizeError(error.cause)}` : ''
   return `${errorMessage(error)}${cause}`
 }
 

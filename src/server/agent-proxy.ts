@@ -19,7 +19,7 @@ import type { Wake } from '../features/agents/sleep/wake.ts'
 import { addressKey } from '../http/address.ts'
 import { MAX_LARGE_BODY_BYTES } from '../http/bodies/body.ts'
 import type { Bodies } from '../http/bodies/unfinished.ts'
-import { describeFailure, statusOf, summarize, toAppError } from '../http/errors.ts'
+import { describeFailure, statusOf, summarizeError, toAppError } from '../http/errors.ts'
 import { STANDBY_REASON } from './standby.ts'
 
 /** Connection of a request; `stopping` ends subscriptions, which would otherwise never end. */
@@ -135,9 +135,12 @@ function logFailure(log: Log, error: unknown, about: { requestId: string; agentI
   const known = toAppError(error)
   if (statusOf(known.kind) < 500 || known.kind === 'unavailable') return
   const { hasCallerLeft, ...what } = about
-  if (hasCallerLeft) log.info({ ...what, error: summarize(error) }, 'the caller left before the answer')
+  if (hasCallerLeft) log.info({ ...what, error: summarizeError(error) }, 'the caller left before the answer')
   else
-    log.warn({ ...what, error: known.kind === 'internal' ? describeFailure(error) : summarize(error) }, known.message)
+    log.warn(
+      { ...what, error: known.kind === 'internal' ? describeFailure(error) : summarizeError(error) },
+      known.message,
+    )
 }
 
 function toResponse(error: unknown): Response {

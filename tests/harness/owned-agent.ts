@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { RuntimeName } from '../../src/adapters/runtimes/contract/runtime.ts'
-import type { AgentSettings } from '../../src/agent/server.ts'
+import type { AgentServerSettings } from '../../src/agent/server.ts'
 import type { Sealer } from '../../src/core/secrets.ts'
 import { write } from '../../src/db/write.ts'
 import { openTokens } from '../../src/features/agents/registry/agents.ts'
@@ -19,7 +19,7 @@ type TokenOf = (agent: AgentRow, sealer: Sealer) => string
 /** Starts an agent with a real platform; only the model is a double. Tools and approvals are real. */
 export async function startOwnedAgent(
   options: TestOptions = {},
-  settings: Pick<Partial<AgentSettings>, 'maxTurnMs' | 'approvalWaitMs' | 'channels' | 'isConfined'> & {
+  settings: Pick<Partial<AgentServerSettings>, 'maxTurnMs' | 'approvalWaitMs' | 'channels' | 'isConfined'> & {
     tokenOf?: TokenOf
     /** The runtime in the agent's row. */
     runtime?: RuntimeName

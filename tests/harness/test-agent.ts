@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { type AgentSettings, serveAgent } from '../../src/agent/server.ts'
+import { type AgentServerSettings, serveAgent } from '../../src/agent/server.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { createLog } from '../../src/core/log.ts'
 import { callsTool, says, startPlatformDouble } from './doubles/platform.ts'
@@ -11,7 +11,7 @@ import { json, read } from './requests.ts'
 const TOKEN = 'gw_test-token'
 
 /** Starts an agent on a free port, with its own folder and platform double. */
-export async function startTestAgent(settings: Partial<AgentSettings> = {}, platform = startPlatformDouble()) {
+export async function startTestAgent(settings: Partial<AgentServerSettings> = {}, platform = startPlatformDouble()) {
   const token = settings.gatewayToken ?? TOKEN
   const folder = await mkdtemp(join(tmpdir(), 'stead-agent-'))
   const start = () =>

@@ -13,7 +13,7 @@ import { AuthFrame } from './auth-frame.tsx'
 import { describeSignInError } from './return-path.ts'
 import { SecondFactorPage } from './second-factor-page.tsx'
 import { providersQuery, signIn } from './session.ts'
-import { findWallet, signInWithWallet, type Wallet } from './wallet.ts'
+import { findBrowserWallet, signInWithWallet, type Wallet } from './wallet.ts'
 
 const route = getRouteApi('/login')
 
@@ -115,7 +115,7 @@ function Remarks() {
 /** Hides the methods that the server or the browser does not support. */
 export function OtherWays({ redirect }: { redirect: string | undefined }) {
   const providers = useQuery(providersQuery).data
-  const wallet = findWallet()
+  const wallet = findBrowserWallet()
   const isWalletOffered = Boolean(providers?.wallet && wallet)
   if (!providers?.idpA && !providers?.idpB && !isWalletOffered) return null
   return (

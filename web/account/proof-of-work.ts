@@ -1,4 +1,4 @@
-import { Challenge, type Proof } from '../../src/features/accounts/bot-detection/schemas.ts'
+import { type Proof, ProofChallenge } from '../../src/features/accounts/bot-detection/schemas.ts'
 import { api, hasCode, request } from '../api/request.ts'
 
 /** Sends a form of a signed-out visitor, and retries with a solved proof of work when the server requires one. */
@@ -9,5 +9,5 @@ export async function withProof<T>(send: (proof: Proof | undefined) => Promise<T
     if (!hasCode(error, 'PROOF_REQUIRED')) throw error
   }
   const { solve } = await import('./solve-proof.ts')
-  return send(await solve(await request(Challenge, api.GET('/api/auth/challenge'))))
+  return send(await solve(await request(ProofChallenge, api.GET('/api/auth/challenge'))))
 }

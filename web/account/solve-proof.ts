@@ -1,11 +1,14 @@
 import { sha256, stringToBytes } from 'viem'
-import type { Challenge, Proof } from '../../src/features/accounts/bot-detection/schemas.ts'
+import type { Proof, ProofChallenge } from '../../src/features/accounts/bot-detection/schemas.ts'
 
 /** Short enough to keep typing and scrolling smooth. */
 const SLICE_MS = 30
 
 /** Finds the nonce in slices, without `crypto.subtle`, which is missing on pages served over plain HTTP. */
-export async function solve({ challenge, difficulty }: Pick<Challenge, 'challenge' | 'difficulty'>): Promise<Proof> {
+export async function solve({
+  challenge,
+  difficulty,
+}: Pick<ProofChallenge, 'challenge' | 'difficulty'>): Promise<Proof> {
   for (let nonce = 0; ; ) {
     for (const end = performance.now() + SLICE_MS; performance.now() < end; nonce++) {
       const hash = sha256(stringToBytes(`${challenge}:${nonce}`), 'bytes')

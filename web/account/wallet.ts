@@ -14,7 +14,7 @@ declare global {
 
 const Accounts = z.tuple([z.string().regex(/^0x[0-9a-fA-F]{40}$/)], z.unknown())
 
-export function findWallet(): Wallet | null {
+export function findBrowserWallet(): Wallet | null {
   return window.ethereum ?? null
 }
 

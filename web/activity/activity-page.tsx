@@ -5,13 +5,13 @@ import { deploymentsQuery, useOperation, watchdogQuery } from '../agent/agent-ap
 import type { AgentPageProps } from '../agent/agent-frame.tsx'
 import { AgentFrame } from '../agent/agent-frame.tsx'
 import { describeWatchdogEvent } from '../agent/health-panel.tsx'
-import { DeploymentRow, ReturnQuestion, useReturn } from '../agent/history-panel.tsx'
+import { DeploymentLine, ReturnQuestion, useReturn } from '../agent/history-panel.tsx'
 import { SnapshotsPanel } from '../agent/snapshots-panel.tsx'
 import { BlockedRow } from '../agent-egress/blocked-row.tsx'
 import { blockedQuery, useAllow } from '../agent-egress/egress-api.ts'
 import { Moment } from '../ui/moment.tsx'
 import { ErrorNotice, Loaded, LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
-import { byDay, type Happening, toTimeline, type Wanted } from './timeline.ts'
+import { type ActivityFilter, byDay, type Happening, toTimeline } from './timeline.ts'
 
 const route = getRouteApi('/signed-in/agents/$agentId/activity')
 const choices = [
@@ -32,7 +32,7 @@ export function ActivityPage() {
 }
 
 function Activity({ agent }: AgentPageProps) {
-  const [wanted, setWanted] = useState<Wanted>('all')
+  const [wanted, setWanted] = useState<ActivityFilter>('all')
   const deployments = useQuery(deploymentsQuery(agent.id))
   const watchdog = useQuery(watchdogQuery(agent.id))
   const blocked = useQuery(blockedQuery(agent.id))
@@ -125,7 +125,7 @@ type HappeningRowProps = Omit<TimelineProps, 'happenings'> & { happening: Happen
 
 function HappeningRow({ happening, way, allow }: HappeningRowProps) {
   if (happening.kind === 'blocked') return <BlockedRow blocked={happening.blocked} allow={allow} />
-  if (happening.kind === 'deployment') return <DeploymentRow deployment={happening.deployment} {...way} />
+  if (happening.kind === 'deployment') return <DeploymentLine deployment={happening.deployment} {...way} />
   return (
     <li className="flex items-baseline justify-between gap-x-4 px-4 py-3 text-sm">
       <span>

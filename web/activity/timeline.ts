@@ -8,7 +8,7 @@ export type Happening =
   | { kind: 'deployment'; at: string; id: string; deployment: Deployment }
   | { kind: 'watchdog'; at: string; id: string; event: WatchdogEvent }
   | { kind: 'blocked'; at: string; id: string; blocked: BlockedDestination }
-export type Wanted = 'all' | Happening['kind']
+export type ActivityFilter = 'all' | Happening['kind']
 
 export function toTimeline(
   {
@@ -20,7 +20,7 @@ export function toTimeline(
     events: readonly WatchdogEvent[]
     blocked: readonly BlockedDestination[]
   },
-  wanted: Wanted,
+  wanted: ActivityFilter,
 ): Happening[] {
   const happenings: Happening[] = [
     ...deployments.map((deployment) => ({

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { type LogLine, LogPage } from '../../src/features/admin/logs/schemas.ts'
+import { LogPage, type PlatformLogLine } from '../../src/features/admin/logs/schemas.ts'
 import { queryClient } from '../api/query-client.ts'
 import { api, request } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
@@ -113,7 +113,7 @@ function useFollow(search: string, level: Level, isFollowing: boolean): void {
   }, [data, queryKey])
 }
 
-function Line({ line: { level, time, message, fields } }: { line: LogLine }) {
+function Line({ line: { level, time, message, fields } }: { line: PlatformLogLine }) {
   const entries = Object.entries(fields)
   const tone = level === 'error' || level === 'fatal' ? 'problem' : level === 'warn' ? 'warning' : undefined
   return (

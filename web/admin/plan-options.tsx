@@ -42,7 +42,7 @@ export async function createPlan(body: PlanDefinition): Promise<void> {
   await refresh(plansQuery)
 }
 
-export async function changePlan(name: string, body: PlanLimits): Promise<void> {
+export async function changeUserPlan(name: string, body: PlanLimits): Promise<void> {
   await request(OnePlan, api.PUT('/api/admin/plans/{name}', { ...inPath({ name }), body }))
   await refresh(plansQuery)
 }

@@ -15,7 +15,7 @@ import { ConfirmDialog } from '../ui/modal.tsx'
 import { Loaded } from '../ui/notice.tsx'
 import { AdminFrame } from './admin-frame.tsx'
 import { LoadingRows } from './paging.tsx'
-import { changePlan, createPlan, deletePlan, plansQuery, toPlanLabel } from './plan-options.tsx'
+import { changeUserPlan, createPlan, deletePlan, plansQuery, toPlanLabel } from './plan-options.tsx'
 
 /** Page `/admin/plans`. */
 export function PlansPage() {
@@ -148,7 +148,7 @@ export function PlanEditor({ plan, onClose }: { plan?: AdminPlan; onClose: () =>
   const form = useForm<PlanLimits & { name?: string }>(
     plan ? LimitFields : NewPlanFields,
     async ({ name, ...limits }) => {
-      if (plan) await changePlan(plan.name, limits)
+      if (plan) await changeUserPlan(plan.name, limits)
       else await createPlan({ name: name ?? '', ...limits })
       onClose()
     },

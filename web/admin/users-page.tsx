@@ -56,7 +56,7 @@ function Users({ search }: { search: string }) {
     <>
       <ul aria-label="Users" className="divide-y divide-line rounded-xl border border-line bg-surface">
         {users.map((user) => (
-          <UserRow key={user.id} user={user} />
+          <UserLine key={user.id} user={user} />
         ))}
       </ul>
       <ShowMore what="users" error={error} {...paging} />
@@ -66,7 +66,7 @@ function Users({ search }: { search: string }) {
 
 type Mode = 'rest' | 'plan' | 'disable' | 'end-sessions'
 
-export function UserRow({ user }: { user: AdminUser }) {
+export function UserLine({ user }: { user: AdminUser }) {
   const isSelf = useQuery(sessionQuery).data?.user?.id === user.id
   const triggerRef = useRef<HTMLButtonElement>(null)
   const [mode, setMode] = useState<Mode>('rest')

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
-import type { AgentTest, CaseResult, Estimate } from '../../src/features/conversations/agent-tests/schemas.ts'
+import type { AgentTest, CaseResult, TestEstimate } from '../../src/features/conversations/agent-tests/schemas.ts'
 import { formatCost } from '../cost/figures.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
@@ -35,7 +35,7 @@ export function InjectionSection({ agent }: { agent: WebAgent }) {
   )
 }
 
-function describeEstimate({ cases, inputTokens, outputTokens, costUsd }: Estimate): string {
+function describeEstimate({ cases, inputTokens, outputTokens, costUsd }: TestEstimate): string {
   const tokens = (inputTokens + outputTokens).toLocaleString('en')
   const cost = costUsd === null ? 'the price of the model is unknown' : `about ${formatCost(costUsd)}`
   return `${cases} cases, about ${tokens} tokens, ${cost}. Counts as your usage.`

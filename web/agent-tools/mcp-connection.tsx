@@ -13,7 +13,7 @@ import { disconnectServer, startAuthorization } from './tools-api.ts'
 type ConnectionProps = { agentId: string; server: McpServer }
 
 /** The OAuth sign-in of a server that is reached by its address. */
-export function Connection({ agentId, server }: ConnectionProps) {
+export function McpConnection({ agentId, server }: ConnectionProps) {
   const start = useMutation({ mutationFn: () => startAuthorization(agentId, server.id, {}) })
   const end = useMutation({ mutationFn: () => disconnectServer(agentId, server.id) })
   const [given, setGiven] = useState<StartedAuthorization | null>(null)

@@ -19,7 +19,7 @@ const needs: Readonly<Record<Entry['auth'], string>> = {
 }
 
 /** Well-known servers, which are added and connected with one click. */
-export function McpDirectory({ agentId, servers }: DirectoryProps) {
+export function McpDirectoryList({ agentId, servers }: DirectoryProps) {
   const { data, error, refetch } = useQuery(directoryQuery)
   return (
     <details className="text-sm">

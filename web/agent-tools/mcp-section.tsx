@@ -15,8 +15,8 @@ import { CheckField, PasswordField, SelectField, TextArea, TextField } from '../
 import { Form, useForm } from '../ui/form.tsx'
 import { ErrorNotice, LoadProblem, Notice, Patience, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
-import { Connection } from './mcp-connection.tsx'
-import { McpDirectory } from './mcp-directory.tsx'
+import { McpConnection } from './mcp-connection.tsx'
+import { McpDirectoryList } from './mcp-directory.tsx'
 import { listArguments, readArguments, type ToolArgument } from './tool-arguments.ts'
 import { addServer, changeServer, removeServer, serversQuery, serverToolsQuery, tryTool } from './tools-api.ts'
 
@@ -41,7 +41,7 @@ export function McpSection({ agent }: { agent: WebAgent }) {
       ))}
       {!data && error && <LoadProblem what="MCP servers" error={error} onRetry={refetch} />}
       {!data && !error && <Skeleton className="h-16" />}
-      {data && <McpDirectory agentId={agent.id} servers={data} />}
+      {data && <McpDirectoryList agentId={agent.id} servers={data} />}
       {data && <NewServer agentId={agent.id} />}
       {data && <NewCommand agentId={agent.id} />}
     </Section>
@@ -67,7 +67,7 @@ function Server({ agentId, server }: { agentId: string; server: McpServer }) {
       </div>
       <ErrorNotice error={removal.error} />
       {server.url !== null && !server.headerNames.includes('authorization') && (
-        <Connection agentId={agentId} server={server} />
+        <McpConnection agentId={agentId} server={server} />
       )}
       {isOpen && <ServerTools agentId={agentId} server={server} />}
     </div>

@@ -8,12 +8,16 @@ import {
   type ConfigRequest,
   ConfigResponse,
 } from '../../src/features/agents/registry/schemas.ts'
-import { Challenge, Verification, type VerifyRequest } from '../../src/features/agents/verification/schemas.ts'
+import {
+  Verification,
+  VerificationChallenge,
+  type VerifyAgentRequest,
+} from '../../src/features/agents/verification/schemas.ts'
 import { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
 import { Instance } from '../../src/features/monitoring/instances/schemas.ts'
 import { AgentStatsResponse } from '../../src/features/monitoring/metrics/schemas.ts'
 import { agentQuery, agentsQuery } from '../agents/agents-api.ts'
-import { followAgent } from '../agents/deployment.ts'
+import { followDeployment } from '../agents/deployment.ts'
 import { queryClient, refresh } from '../api/query-client.ts'
 import { ApiError, api, inPath, request, within } from '../api/request.ts'
 
@@ -108,7 +112,7 @@ async function changeConfig(agentId: string, change: ConfigRequest) {
   ).config
 }
 
-export function changeAgent(agentId: string, body: ChangeAgentRequest) {
+export function changeAgentFields(agentId: string, body: ChangeAgentRequest) {
   return request(Success, api.PATCH('/api/agents/{id}', { ...inPath({ id: agentId }), body }))
 }
 
@@ -134,11 +138,12 @@ export function rotatePlatformToken(agentId: string) {
 }
 
 export async function createChallenge(agentId: string) {
-  return (await request(Challenge, api.POST('/api/agents/{id}/verify/challenge', inPath({ id: agentId })))).message
+  return (await request(VerificationChallenge, api.POST('/api/agents/{id}/verify/challenge', inPath({ id: agentId }))))
+    .message
 }
 
 /** Verifies a proof on the chain. @throws ApiError with the reason. */
-export function verifyAgent(agentId: string, body: z.input<typeof VerifyRequest>) {
+export function verifyAgent(agentId: string, body: z.input<typeof VerifyAgentRequest>) {
   return request(
     Success,
     api.POST('/api/agents/{id}/verify', { ...inPath({ id: agentId }), body, fetch: within(CHAIN_MS) }),
@@ -180,7 +185,7 @@ export function useLiveAgent(agentId: string): AgentStatusEvent | null {
   const [latest, setLatest] = useState<AgentStatusEvent | null>(null)
   useEffect(() => {
     let known: AgentStatusEvent | null = null
-    return followAgent(agentId, (event) => {
+    return followDeployment(agentId, (event) => {
       if (known && known.status !== event.status) {
         void refresh(agentQuery(agentId))
       } else if (known && known.step !== event.step) {

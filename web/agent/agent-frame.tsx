@@ -25,12 +25,12 @@ const places = [
   { to: '/agents/$agentId/settings', label: 'Settings' },
 ] as const
 
-type Change = ReturnType<typeof useChangeAgent>
+type AgentChange = ReturnType<typeof useChangeAgent>
 type ShownAgent = WebAgentDetail['agent'] & { paymentUndoneAt: string | null }
 
 export type AgentPageProps = {
   agent: ShownAgent
-  change: Change
+  change: AgentChange
   onDeleted: () => void
 }
 

@@ -24,7 +24,7 @@ import { Form, useForm } from '../ui/form.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { ErrorNotice, Loaded, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
-import { changeAgent, configQuery, useChangeConfig } from './agent-api.ts'
+import { changeAgentFields, configQuery, useChangeConfig } from './agent-api.ts'
 import { AgentFrame } from './agent-frame.tsx'
 import { ChannelsSection, MailChannelSection } from './channels/channels-section.tsx'
 import { MessengerSections } from './channels/messenger-sections.tsx'
@@ -65,7 +65,7 @@ export function AgentSettingsPage() {
           <GuardrailsSection
             guardrails={agent.guardrails}
             save={async (guardrails) => {
-              await changeAgent(agent.id, { guardrails })
+              await changeAgentFields(agent.id, { guardrails })
               await refresh(agentQuery(agent.id))
             }}
           />
@@ -134,7 +134,7 @@ export function SleepSection({ agent, config }: { agent: WebAgent; config: Shown
 function BodyLogging({ agentId }: { agentId: string }) {
   const query = useQuery(agentQuery(agentId))
   const change = useMutation({
-    mutationFn: (logBodies: boolean) => changeAgent(agentId, { logBodies }),
+    mutationFn: (logBodies: boolean) => changeAgentFields(agentId, { logBodies }),
     onSettled: () => refresh(agentQuery(agentId)),
   })
   return (

@@ -9,7 +9,7 @@ import { Moment } from '../ui/moment.tsx'
 import { Loaded, LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
 import { deploymentsQuery, type useOperation } from './agent-api.ts'
-import { findImage, kindOf, whyNot } from './work.ts'
+import { findLastImage, kindOf, whyNot } from './work.ts'
 import { ReturnDialog } from './work-section.tsx'
 
 type Operating = ReturnType<typeof useOperation>
@@ -18,7 +18,7 @@ type HistoryPanelProps = { agent: WebAgent; operation: Operating }
 export function useReturn(agent: WebAgent, deployments: readonly Deployment[] | undefined, operation: Operating) {
   const [image, setImage] = useState<string | null>(null)
   return {
-    current: deployments ? findImage([...deployments]) : null,
+    current: deployments ? findLastImage([...deployments]) : null,
     isBlocked: operation.isPending || whyNot(agent.status, 'update') !== null,
     onReturn: setImage,
     image,
@@ -70,7 +70,7 @@ export function HistoryPanel({ agent, operation }: HistoryPanelProps) {
             >
               <ol className="divide-y divide-line">
                 {deployments.map((deployment) => (
-                  <DeploymentRow key={deployment.id} deployment={deployment} {...way} />
+                  <DeploymentLine key={deployment.id} deployment={deployment} {...way} />
                 ))}
               </ol>
             </section>
@@ -98,7 +98,7 @@ type RowProps = {
   onReturn: (image: string) => void
 }
 
-export function DeploymentRow({ deployment, current, isBlocked, onReturn }: RowProps) {
+export function DeploymentLine({ deployment, current, isBlocked, onReturn }: RowProps) {
   const { image, previousImage, reason, logTail, durationMs, backupPath } = deployment
   const earlier = previousImage !== current ? previousImage : null
   return (

@@ -19,7 +19,7 @@ import { Form, useForm } from '../ui/form.tsx'
 import { ConfirmDialog } from '../ui/modal.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
-import { changeAgent, fieldOfConfig, useChangeConfig } from './agent-api.ts'
+import { changeAgentFields, fieldOfConfig, useChangeConfig } from './agent-api.ts'
 
 type ConfigSectionProps = { agent: WebAgent; config: ShownConfig }
 
@@ -31,7 +31,7 @@ export function NameSection({ agent }: { agent: WebAgent }) {
   const form = useForm(
     RenameAgentRequest,
     async ({ name }) => {
-      await changeAgent(agent.id, { name })
+      await changeAgentFields(agent.id, { name })
       await refresh(agentsQuery)
     },
     fieldOfConfig(['name']),

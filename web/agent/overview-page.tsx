@@ -17,7 +17,7 @@ import { HealthPanel } from './health-panel.tsx'
 import { HistoryPanel } from './history-panel.tsx'
 import { OwnMachineNotice } from './own-machine.tsx'
 import { SnapshotsPanel } from './snapshots-panel.tsx'
-import { findImage } from './work.ts'
+import { findLastImage } from './work.ts'
 import { WorkSection } from './work-section.tsx'
 
 const route = getRouteApi('/signed-in/agents/$agentId/overview')
@@ -140,7 +140,7 @@ function sentOf(network: string): string | undefined {
 export function ReachSection({ agent }: { agent: WebAgent }) {
   const { data: instance, error, refetch } = useQuery(instanceQuery(agent.id))
   const deployments = useQuery(deploymentsQuery(agent.id)).data
-  const image = deployments && findImage(deployments)
+  const image = deployments && findLastImage(deployments)
   return (
     <Section title="Endpoint" lead="Send requests to these URLs with the gateway token from Settings.">
       <Address label="WebSocket" address={agent.websocketUrl} />

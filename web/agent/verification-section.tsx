@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { Verification } from '../../src/features/agents/verification/schemas.ts'
-import { findWallet, signText, type Wallet } from '../account/wallet.ts'
+import { findBrowserWallet, signText, type Wallet } from '../account/wallet.ts'
 import { refresh } from '../api/query-client.ts'
 import { ApiError } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
@@ -67,7 +67,7 @@ function Verified({ agent, verification }: { agent: WebAgent; verification: Veri
 }
 
 function Unverified({ agent }: { agent: WebAgent }) {
-  const wallet = findWallet()
+  const wallet = findBrowserWallet()
   const [kind, setKind] = useState<ProofKind>('ens')
   const [uid, setUid] = useState('')
   const proving = useFresh(agent.id, async () => wallet && prove(agent.id, wallet, kind, uid.trim()))

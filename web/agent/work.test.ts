@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Deployment } from '../../src/features/agents/deployments/schemas.ts'
-import { describeStep, findImage, findUnderWay, whyNot } from './work.ts'
+import { describeStep, findLastImage, findUnderWay, whyNot } from './work.ts'
 
 const done: Deployment = {
   id: 1,
@@ -20,10 +20,10 @@ const done: Deployment = {
 
 test('findImage returns the last successful image, or the one before after a rollback', () => {
   const restart: Deployment = { ...done, id: 2, kind: 'restart', image: null, previousImage: null }
-  expect(findImage([restart, done])).toBe('agent:2')
+  expect(findLastImage([restart, done])).toBe('agent:2')
   const undone: Deployment = { ...done, id: 3, result: 'rolled-back', image: 'agent:3', previousImage: 'agent:2' }
-  expect(findImage([undone, done])).toBe('agent:2')
-  expect(findImage([{ ...done, result: 'failed' }, restart])).toBeNull()
+  expect(findLastImage([undone, done])).toBe('agent:2')
+  expect(findLastImage([{ ...done, result: 'failed' }, restart])).toBeNull()
 })
 
 test('findUnderWay returns the oldest unfinished deployment', () => {

@@ -55,7 +55,7 @@ export function describeStep(deployment: Deployment, event: AgentStatusEvent | n
 }
 
 /** Returns the image the agent runs on; null for plain processes and before the first update. */
-export function findImage(deployments: Deployment[]): string | null {
+export function findLastImage(deployments: Deployment[]): string | null {
   for (const { result, image, previousImage } of deployments) {
     if (result === 'succeeded' && image) return image
     if (result === 'rolled-back' && previousImage) return previousImage

@@ -24,7 +24,7 @@ export function useDeployment(agentId: string) {
   useEffect(() => {
     let known = start
     setDeployment(known)
-    return followAgent(agentId, (event) => {
+    return followDeployment(agentId, (event) => {
       known = advance(known, event)
       setDeployment(known)
       return known.outcome === 'working'
@@ -48,7 +48,7 @@ export function advance(known: Deployment, { status, step, error }: AgentStatusE
 }
 
 /** Calls `onEvent` for each event until it returns false; polls every two seconds where event streams are blocked. */
-export function followAgent(agentId: string, onEvent: (event: AgentStatusEvent) => boolean): () => void {
+export function followDeployment(agentId: string, onEvent: (event: AgentStatusEvent) => boolean): () => void {
   let poll: ReturnType<typeof setInterval> | undefined
   const close = () => {
     leave()

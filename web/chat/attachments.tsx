@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { ChatAttachment, MAX_ATTACHMENTS } from '../../src/features/conversations/chat/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { IconButton } from '../ui/button.tsx'
-import { uploadFile } from './chat-api.ts'
+import { uploadAttachment } from './chat-api.ts'
 
 /** A hint for the file chooser; the server checks the content. */
 const ACCEPTED = 'image/png,image/jpeg,image/gif,image/webp,application/pdf,text/*,.md,.csv,.json,.log,.yaml,.yml,.toml'
@@ -27,7 +27,7 @@ export function useAttachments(agentId: string, draftOf: string) {
     for (const file of chosen.slice(0, free)) {
       setUploading((count) => count + 1)
       try {
-        const attachment = await uploadFile(agentId, file)
+        const attachment = await uploadAttachment(agentId, file)
         setFiles((known) => [...known, attachment])
       } catch (error) {
         setProblem(`${file.name}: ${messageFor(error)}`)

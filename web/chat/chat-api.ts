@@ -4,11 +4,11 @@ import {
   type ChatAttachment,
   type ChatMessage,
   ChatSession,
+  ChatSessionList,
   ChatTurn,
   MessageList,
   OneAttachment,
   SearchResults,
-  SessionList,
   TurnList,
 } from '../../src/features/conversations/chat/schemas.ts'
 import { queryClient, refresh } from '../api/query-client.ts'
@@ -26,10 +26,10 @@ const LOST_MS = 3_000
 const UPLOAD_MS = 120_000
 
 /** A session of an agent, or null for messages outside of sessions. */
-export type Place = { agentId: string; sessionId: string | null }
+export type ChatPlace = { agentId: string; sessionId: string | null }
 
 /** The first page is the newest. */
-export function messagesQuery({ agentId, sessionId }: Place) {
+export function messagesQuery({ agentId, sessionId }: ChatPlace) {
   return infiniteQueryOptions({
     queryKey: ['messages', agentId, sessionId],
     queryFn: ({ pageParam, signal }) => listMessages({ agentId, sessionId }, pageParam, signal),
@@ -51,7 +51,7 @@ export function runningTurnsQuery(agentId: string) {
 }
 
 /** Polls for messages from other devices and from turns that this page does not follow. */
-export function newMessagesQuery(place: Place) {
+export function newMessagesQuery(place: ChatPlace) {
   return queryOptions({
     queryKey: ['new-messages', place.agentId, place.sessionId],
     queryFn: async () => {
@@ -66,7 +66,7 @@ export function newMessagesQuery(place: Place) {
 }
 
 /** Adds messages newer than the newest known one, or reloads when there is more than a page of them. */
-export async function readNewMessages(place: Place): Promise<void> {
+export async function readNewMessages(place: ChatPlace): Promise<void> {
   const { queryKey } = messagesQuery(place)
   const fresh = await listMessages(place, '')
   const ids = new Set(fresh.messages.map(({ id }) => id))
@@ -94,7 +94,7 @@ export type Outgoing = {
   key: string
 }
 
-export async function uploadFile(agentId: string, file: File): Promise<ChatAttachment> {
+export async function uploadAttachment(agentId: string, file: File): Promise<ChatAttachment> {
   const query = { agentId, name: file.name.slice(0, 200) }
   const sent = { params: { query }, ...asBytes(file), fetch: within(UPLOAD_MS) }
   return (await request(OneAttachment, api.POST('/api/chat/attachments', sent))).attachment
@@ -105,7 +105,7 @@ export async function uploadFile(agentId: string, file: File): Promise<ChatAttac
  * unless new ones are given.
  * @throws ApiError when it is rejected or the server stays unreachable.
  */
-export async function beginTurn({ agentId, sessionId }: Place, message: Outgoing): Promise<ChatTurn> {
+export async function beginTurn({ agentId, sessionId }: ChatPlace, message: Outgoing): Promise<ChatTurn> {
   const { text, attachments, replaces, key } = message
   const headers = { prefer: 'respond-async', 'idempotency-key': key }
   for (let attempt = 1; ; attempt++) {
@@ -131,7 +131,7 @@ export async function stopTurn(id: string): Promise<ChatTurn> {
   return (await request(OneTurn, api.POST('/api/chat/turns/{id}/stop', inPath({ id })))).turn
 }
 
-function listMessages({ agentId, sessionId }: Place, before: string, signal?: AbortSignal) {
+function listMessages({ agentId, sessionId }: ChatPlace, before: string, signal?: AbortSignal) {
   const place = { agentId, sessionId: sessionId ?? 'none' }
   const query = { ...place, limit: 50, before: before || undefined }
   return request(MessageList, api.GET('/api/chat', { params: { query }, ...(signal && { signal }) }))
@@ -140,19 +140,19 @@ function listMessages({ agentId, sessionId }: Place, before: string, signal?: Ab
 const OneSession = z.object({ session: ChatSession })
 const Success = z.object({ success: z.literal(true) })
 
-export function sessionsQuery(agentId: string) {
+export function chatSessionsQuery(agentId: string) {
   return infiniteQueryOptions({
     queryKey: ['sessions', agentId],
     queryFn: ({ pageParam, signal }) => {
       const query = { agentId, before: pageParam || undefined }
-      return request(SessionList, api.GET('/api/chat/sessions', { params: { query }, signal }))
+      return request(ChatSessionList, api.GET('/api/chat/sessions', { params: { query }, signal }))
     },
     initialPageParam: '',
-    getNextPageParam: (page: SessionList) => (page.hasMore ? page.sessions.at(-1)?.id : undefined),
+    getNextPageParam: (page: ChatSessionList) => (page.hasMore ? page.sessions.at(-1)?.id : undefined),
   })
 }
 
-export function searchQuery(agentId: string, q: string) {
+export function chatSearchQuery(agentId: string, q: string) {
   return infiniteQueryOptions({
     queryKey: ['search', agentId, q],
     queryFn: ({ pageParam, signal }) => {

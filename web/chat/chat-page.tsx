@@ -10,9 +10,9 @@ import { isOnOwnMachine } from '../agents/agents-api.ts'
 import { useDeployment } from '../agents/deployment.ts'
 import { DeploymentProgress } from '../agents/deployment-progress.tsx'
 import { Button } from '../ui/button.tsx'
-import { sessionsQuery } from './chat-api.ts'
+import { chatSessionsQuery } from './chat-api.ts'
 import { Conversation, type Target } from './conversation.tsx'
-import { Sessions } from './sessions.tsx'
+import { SessionsPanel } from './sessions.tsx'
 
 const route = getRouteApi('/signed-in/agents/$agentId')
 
@@ -48,7 +48,7 @@ function Chat({ agent, change, onDeleted }: AgentPageProps) {
           <FailureNotice agent={agent} />
         </div>
       )}
-      <Sessions
+      <SessionsPanel
         agentId={agent.id}
         sessionId={sessionId}
         onChoose={(id, messageId) => {
@@ -77,7 +77,7 @@ function Chat({ agent, change, onDeleted }: AgentPageProps) {
 }
 
 function usePlatform(agentId: string, sessionId: string | null): ChatSession['platform'] {
-  const { data } = useInfiniteQuery(sessionsQuery(agentId))
+  const { data } = useInfiniteQuery(chatSessionsQuery(agentId))
   const session = data?.pages.flatMap((page) => page.sessions).find(({ id }) => id === sessionId)
   return session?.platform ?? 'web'
 }

@@ -11,10 +11,10 @@ import { Button } from '../ui/button.tsx'
 import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { useStickyScroll } from '../ui/sticky-scroll.ts'
 import { useAttachments } from './attachments.tsx'
-import { messagesQuery, newMessagesQuery, type Place, runningTurnsQuery } from './chat-api.ts'
+import { type ChatPlace, messagesQuery, newMessagesQuery, runningTurnsQuery } from './chat-api.ts'
 import { Composer } from './composer.tsx'
 import { useDraft } from './draft.ts'
-import { LiveTurn } from './live-turn.tsx'
+import { LiveTurnView } from './live-turn.tsx'
 import { MessageRows, type MessageWays } from './message.tsx'
 import { CONTINUE, type Turn } from './shown-turn.ts'
 import { useTurn } from './turn.ts'
@@ -140,7 +140,7 @@ function Messages({ agent, sessionId, target, canWrite, turn, ways, onRetry, onC
               />
             )}
             {turn && (
-              <LiveTurn
+              <LiveTurnView
                 turn={turn}
                 agentId={agent.id}
                 agentName={agent.name}
@@ -222,7 +222,7 @@ function Loading() {
 }
 
 /** Reloads missed messages once the server is reachable again. `isStreamLost` is about the reply in progress. */
-function ConnectionBanner({ place, isStreamLost }: { place: Place; isStreamLost: boolean }) {
+function ConnectionBanner({ place, isStreamLost }: { place: ChatPlace; isStreamLost: boolean }) {
   const { error } = useQuery(runningTurnsQuery(place.agentId))
   const isLostEverywhere = useIsLost()
   const isLost = isStreamLost || isLostEverywhere || (error instanceof ApiError && error.status === 0)

@@ -28,7 +28,7 @@ const REMARKS: Record<Turn['state'], string | null> = {
   failed: 'Incomplete',
 }
 
-export function LiveTurn({ turn, agentId, agentName, canRetry, onRetry, onContinue }: LiveTurnProps) {
+export function LiveTurnView({ turn, agentId, agentName, canRetry, onRetry, onContinue }: LiveTurnProps) {
   const { text, attachments, reply, toolCalls, sentAt, state, isLost, problem, isInterrupted } = turn
   const isOver = state === 'failed' || state === 'stopped'
   return (

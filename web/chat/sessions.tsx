@@ -10,7 +10,14 @@ import { TextArea, TextField } from '../ui/field.tsx'
 import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { ErrorNotice } from '../ui/notice.tsx'
-import { createSession, deleteSession, instructSession, renameSession, searchQuery, sessionsQuery } from './chat-api.ts'
+import {
+  chatSearchQuery,
+  chatSessionsQuery,
+  createSession,
+  deleteSession,
+  instructSession,
+  renameSession,
+} from './chat-api.ts'
 
 /** Messages outside of sessions, such as those sent by programs. */
 const MAIN_TITLE = 'Main conversation'
@@ -23,13 +30,13 @@ type SessionsProps = {
   onChoose: (sessionId: string | null, messageId?: string) => void
 }
 
-export function Sessions({ agentId, sessionId, onChoose }: SessionsProps) {
+export function SessionsPanel({ agentId, sessionId, onChoose }: SessionsProps) {
   const [isOpen, setOpen] = useState(false)
   const panelId = useId()
-  const sessions = useInfiniteQuery(sessionsQuery(agentId))
+  const sessions = useInfiniteQuery(chatSessionsQuery(agentId))
   const known = sessions.data?.pages.flatMap((page) => page.sessions) ?? []
   const current = known.find(({ id }) => id === sessionId)
-  const reload = () => refresh(sessionsQuery(agentId))
+  const reload = () => refresh(chatSessionsQuery(agentId))
   const creating = useMutation({
     mutationFn: () => createSession(agentId),
     onSuccess: async ({ id }) => {
@@ -228,7 +235,7 @@ type Choose = (sessionId: string | null, messageId: string) => void
 function SearchSection({ agentId, onChoose }: { agentId: string; onChoose: Choose }) {
   const [text, setText] = useState('')
   const q = useDeferredValue(text.trim())
-  const search = useInfiniteQuery(searchQuery(agentId, q))
+  const search = useInfiniteQuery(chatSearchQuery(agentId, q))
   const found = search.data?.pages.flatMap((page) => page.results)
   return (
     <div className="grid grid-cols-1 gap-2">

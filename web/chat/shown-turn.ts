@@ -58,7 +58,7 @@ export function toWaitingTurn({ text, attachments, replaces }: Outgoing): Turn {
 }
 
 /** Draws a turn in progress. `onOver` gets its final state, or null when it can no longer be followed. */
-export function showTurn(
+export function openShownTurn(
   begun: ChatTurn,
   sent: Pick<Turn, 'attachments' | 'replaces'> | null,
   draw: (turn: Turn) => void,

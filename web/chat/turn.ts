@@ -6,16 +6,16 @@ import { forgetSession, refresh } from '../api/query-client.ts'
 import { ApiError, messageFor } from '../api/request.ts'
 import {
   beginTurn,
+  type ChatPlace,
+  chatSessionsQuery,
   messagesQuery,
   type Outgoing,
-  type Place,
   readNewMessages,
   runningTurnsQuery,
-  sessionsQuery,
   stopTurn,
 } from './chat-api.ts'
 import { forgetSending, keepSending, newSendingKey, readSending } from './draft.ts'
-import { type Followed, showTurn, type Turn, toEndedTurn, toWaitingTurn } from './shown-turn.ts'
+import { type Followed, openShownTurn, type Turn, toEndedTurn, toWaitingTurn } from './shown-turn.ts'
 
 /** Broadcasts to other tabs that a turn has begun. */
 const CHANNEL = 'stead-turns'
@@ -31,7 +31,7 @@ type TurnOptions = {
  * Sends messages one at a time and joins a turn begun elsewhere. `announcement` is the last complete reply, for
  * screen readers; `refusal` says why the last message was not sent.
  */
-export function useTurn(place: Place, { draftOf, onUnsent }: TurnOptions) {
+export function useTurn(place: ChatPlace, { draftOf, onUnsent }: TurnOptions) {
   const { agentId } = place
   const { turn, setTurn, announcement, join, finish, abandon, isHere } = useFollowedTurn(place)
   const [refusal, setRefusal] = useState<string | null>(null)
@@ -94,7 +94,7 @@ export function useTurn(place: Place, { draftOf, onUnsent }: TurnOptions) {
 }
 
 /** The turn begun here, or one found in progress. */
-function useFollowedTurn(place: Place) {
+function useFollowedTurn(place: ChatPlace) {
   const { agentId, sessionId } = place
   const [turn, setTurn] = useState<Turn | null>(null)
   const [announcement, setAnnouncement] = useState('')
@@ -121,7 +121,7 @@ function useFollowedTurn(place: Place) {
     if (followed.current?.id === begun.id) return
     abandon()
     setAnnouncement('')
-    followed.current = showTurn(begun, sent, setTurn, (ended) => {
+    followed.current = openShownTurn(begun, sent, setTurn, (ended) => {
       followed.current = null
       if (ended) void finish(ended)
     })
@@ -171,7 +171,7 @@ function useOtherTabs(agentId: string): void {
 function refreshLists(agentId: string): void {
   void refresh(runningTurnsQuery(agentId))
   // A session is named after its first message.
-  void refresh(sessionsQuery(agentId))
+  void refresh(chatSessionsQuery(agentId))
 }
 
 function noteRefusal(agentId: string, error: unknown): void {

@@ -1,7 +1,7 @@
 import type { CostDashboard } from '../../src/features/ai/usage/schemas.ts'
 import { isOfflineModel, offlineModelWarning } from '../agents/model-field.tsx'
 import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
-import type { Sums } from './explore.ts'
+import type { CostSums } from './explore.ts'
 import { formatCompact, formatCost, formatCount, formatMissing, formatShare } from './figures.ts'
 
 const agentColumns = { Agent: 'text', Cost: 'number', Calls: 'number', Tokens: 'number', 'Per call': 'number' } as const
@@ -75,7 +75,7 @@ function ShareBar({ percent }: { percent: number }) {
 }
 
 /** Cells in the order cost, calls, tokens. */
-export function UseCells({ costUsd, calls, tokens, unpricedCalls = 0 }: Sums) {
+export function UseCells({ costUsd, calls, tokens, unpricedCalls = 0 }: CostSums) {
   return (
     <>
       <td className={`${cellClass('number')} font-medium`}>

@@ -3,13 +3,13 @@ import { forecastSum } from './figures.ts'
 
 type Row = UsageByDay['rows'][number]
 /** `unpricedCalls` are missing from `costUsd`, which is null when no cost is known. */
-export type Sums = { calls: number; tokens: number; costUsd: number | null; unpricedCalls?: number | undefined }
+export type CostSums = { calls: number; tokens: number; costUsd: number | null; unpricedCalls?: number | undefined }
 export const DIMENSIONS = ['agent', 'model', 'key'] as const
 export type Dimension = (typeof DIMENSIONS)[number]
 /** The filters; empty for everything. */
 export type Chosen = { [Each in Dimension]?: string | undefined }
 /** `id` is null for calls without an API key. */
-export type Share = Sums & { id: string | null; name: string }
+export type Share = CostSums & { id: string | null; name: string }
 
 /** Parts follow the order of `names`; the last one is all others. */
 type StackedDay = { day: string; parts: number[] }
@@ -24,7 +24,7 @@ export function chooseRows(rows: readonly Row[], { agent, model, key }: Chosen):
   )
 }
 
-export function addUp(rows: readonly Sums[]): Sums {
+export function addUp(rows: readonly CostSums[]): CostSums {
   const sums = { calls: 0, tokens: 0, costUsd: 0, unpricedCalls: 0 }
   for (const row of rows) {
     sums.calls += row.calls

@@ -8,11 +8,11 @@ import { UseCells } from './cost-tables.tsx'
 import {
   addUp,
   type Chosen,
+  type CostSums,
   chooseRows,
   DIMENSIONS,
   type Dimension,
   type Share,
-  type Sums,
   toShares,
   toStack,
 } from './explore.ts'
@@ -98,7 +98,7 @@ export function Explored({ usage, chosen, onChoose }: ExploredProps) {
 }
 
 /** Averages over calls with a known cost. */
-function averageCost({ calls, costUsd, unpricedCalls = 0 }: Sums): number | null {
+function averageCost({ calls, costUsd, unpricedCalls = 0 }: CostSums): number | null {
   const pricedCalls = calls - unpricedCalls
   if (costUsd === null) return null
   return pricedCalls > 0 ? costUsd / pricedCalls : 0

@@ -3,17 +3,17 @@ import { TextField } from '../ui/field.tsx'
 import { ConfirmDialog } from '../ui/modal.tsx'
 import { joinPath, type useFiles } from './use-files.ts'
 
-export type Chosen = { path: string; type: 'file' | 'folder' }
-export type Asking = 'file' | 'folder' | 'rename' | 'delete'
+export type ChosenFile = { path: string; type: 'file' | 'folder' }
+export type AskingDialog = 'file' | 'folder' | 'rename' | 'delete'
 export type ChosenFiles = {
-  chosen: Chosen | null
+  chosen: ChosenFile | null
   files: ReturnType<typeof useFiles>
   /** Where new files are created. */
   folder: string
 }
 
 type FileDialogsProps = ChosenFiles & {
-  asking: Asking | null
+  asking: AskingDialog | null
   onOpen: (path: string | null) => Promise<void>
   onClose: () => void
 }

@@ -4,11 +4,11 @@ import { useRef } from 'react'
 import { IconButton } from '../ui/button.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { Loaded, Skeleton } from '../ui/notice.tsx'
-import type { Asking, ChosenFiles } from './file-dialogs.tsx'
-import { searchQuery } from './files-api.ts'
+import type { AskingDialog, ChosenFiles } from './file-dialogs.tsx'
+import { fileSearchQuery } from './files-api.ts'
 
 type FileToolsProps = ChosenFiles & {
-  onAsk: (asking: Asking) => void
+  onAsk: (asking: AskingDialog) => void
   text: string
   onText: (text: string) => void
 }
@@ -77,7 +77,7 @@ type Match = { path: string; line: number | null; text: string | null }
 type FileSearchProps = { agentId: string; text: string; onOpen: (path: string, line: number | null) => void }
 
 export function FileSearch({ agentId, text, onOpen }: FileSearchProps) {
-  const query = useQuery(searchQuery(agentId, text))
+  const query = useQuery(fileSearchQuery(agentId, text))
   return (
     <Loaded query={query} what="search results" placeholder={<Skeleton className="h-24" />}>
       {({ matches, isComplete }) => (

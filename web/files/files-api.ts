@@ -19,7 +19,7 @@ const DEPTH = 4
 const LONG_MS = 90_000
 
 export type Folder = z.infer<typeof FileTree>['root']
-export type Entry = Folder['children'][number]
+export type FolderEntry = Folder['children'][number]
 export type OpenedFile = z.infer<typeof FileContent>
 type Written = z.infer<typeof WrittenFile>
 
@@ -62,7 +62,7 @@ export function changesQuery(agentId: string, path: string) {
   })
 }
 
-export function historyQuery(agentId: string) {
+export function gitHistoryQuery(agentId: string) {
   return queryOptions({
     queryKey: filesKey(agentId, 'history'),
     queryFn: ({ signal }) =>
@@ -70,7 +70,7 @@ export function historyQuery(agentId: string) {
   })
 }
 
-export function searchQuery(agentId: string, text: string) {
+export function fileSearchQuery(agentId: string, text: string) {
   const find = (where: 'name' | 'content', signal: AbortSignal) =>
     request(FoundFiles, api.GET('/api/browse/search', { params: { query: { agentId, q: text, in: where } }, signal }))
   return queryOptions({
@@ -129,7 +129,7 @@ export function commitAll(agentId: string, message: string) {
 }
 
 /** Translates Git's status letters. */
-export function describeStatus(letters: string): string {
+export function describeGitStatus(letters: string): string {
   if (/[?A]/.test(letters)) return 'new'
   if (letters.includes('D')) return 'deleted'
   return letters.includes('R') ? 'moved' : 'changed'

@@ -6,10 +6,10 @@ import { AgentFrame } from '../agent/agent-frame.tsx'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Loaded, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
-import { type Asking, type Chosen, type ChosenFiles, FileDialogs } from './file-dialogs.tsx'
+import { type AskingDialog, type ChosenFile, type ChosenFiles, FileDialogs } from './file-dialogs.tsx'
 import { FilePane } from './file-pane.tsx'
 import { FileSearch, FileTools } from './file-tools.tsx'
-import { describeStatus, statusQuery, treeQuery } from './files-api.ts'
+import { describeGitStatus, statusQuery, treeQuery } from './files-api.ts'
 import { GitSection } from './git-section.tsx'
 import { Tree, useDrop } from './tree.tsx'
 import { folderOf, useFiles } from './use-files.ts'
@@ -31,9 +31,9 @@ function Files({ agent }: { agent: WebAgent }) {
   const navigate = useNavigate()
   const files = useFiles(agent.id)
   const status = useQuery(statusQuery(agent.id)).data
-  const [chosen, setChosen] = useState<Chosen | null>(path === null ? null : { path, type: 'file' })
+  const [chosen, setChosen] = useState<ChosenFile | null>(path === null ? null : { path, type: 'file' })
   const [line, setLine] = useState<number | null>(null)
-  const [asking, setAsking] = useState<Asking | null>(null)
+  const [asking, setAsking] = useState<AskingDialog | null>(null)
   const openFile = (opened: string | null, at: number | null = null) => {
     setLine(at)
     setChosen(opened === null ? null : { path: opened, type: 'file' })
@@ -90,8 +90,8 @@ function Files({ agent }: { agent: WebAgent }) {
 type FileListProps = ChosenFiles & {
   agentId: string
   changes: readonly { status: string; path: string }[]
-  onAsk: (asking: Asking) => void
-  onChoose: (entry: Chosen) => void
+  onAsk: (asking: AskingDialog) => void
+  onChoose: (entry: ChosenFile) => void
   onFound: (path: string, line: number | null) => void
 }
 
@@ -100,7 +100,7 @@ function FileList({ agentId, chosen, files, folder, changes, onAsk, onChoose, on
   const [text, setText] = useState('')
   const search = useDeferredValue(text.trim())
   const byPath = useMemo(
-    () => new Map(changes.map((change) => [change.path, describeStatus(change.status)])),
+    () => new Map(changes.map((change) => [change.path, describeGitStatus(change.status)])),
     [changes],
   )
   return (

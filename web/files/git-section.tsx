@@ -6,7 +6,7 @@ import type { GitStatus } from '../../src/features/web-tools/browse/schemas.ts'
 import { refresh } from '../api/query-client.ts'
 import { Button } from '../ui/button.tsx'
 import { ErrorNotice, Loaded, Notice, Skeleton } from '../ui/notice.tsx'
-import { commitAll, describeStatus, filesKey, historyQuery, startHistory, statusQuery } from './files-api.ts'
+import { commitAll, describeGitStatus, filesKey, gitHistoryQuery, startHistory, statusQuery } from './files-api.ts'
 
 type Status = z.infer<typeof GitStatus>
 type GitSectionProps = { agentId: string; onOpen: (path: string) => void }
@@ -66,7 +66,7 @@ function ChangeList({ changes, onOpen }: Pick<Status, 'changes'> & Pick<GitSecti
         <li key={path}>
           <button type="button" onClick={() => onOpen(path)} className={look}>
             <span className="min-w-0 flex-1 truncate">{path}</span>
-            <span className="shrink-0 text-xs text-warn">{describeStatus(status)}</span>
+            <span className="shrink-0 text-xs text-warn">{describeGitStatus(status)}</span>
           </button>
         </li>
       ))}
@@ -110,7 +110,7 @@ function CommitBar({ agentId, count, remote }: CommitBarProps) {
 
 function History({ agentId }: { agentId: string }) {
   const [isOpen, setOpen] = useState(false)
-  const query = useQuery({ ...historyQuery(agentId), enabled: isOpen })
+  const query = useQuery({ ...gitHistoryQuery(agentId), enabled: isOpen })
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)} className="text-sm">
       <summary className="cursor-pointer text-muted hover:text-ink">History</summary>

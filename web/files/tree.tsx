@@ -1,6 +1,6 @@
 import { ChevronRight, File, Folder as FolderIcon, FolderOpen } from 'lucide-react'
 import { type DragEvent, useState } from 'react'
-import type { Entry, Folder } from './files-api.ts'
+import type { Folder, FolderEntry } from './files-api.ts'
 
 type TreeProps = {
   root: Folder
@@ -8,7 +8,7 @@ type TreeProps = {
   chosen: string | null
   /** Git changes by path. */
   changes: ReadonlyMap<string, string>
-  onChoose: (entry: Entry) => void
+  onChoose: (entry: FolderEntry) => void
   onDropFiles: (folder: string, files: readonly File[]) => void
 }
 
@@ -23,7 +23,7 @@ export function Tree({ root, ...rest }: TreeProps) {
   )
 }
 
-type NodeProps = Omit<TreeProps, 'root'> & { entry: Entry; level: number }
+type NodeProps = Omit<TreeProps, 'root'> & { entry: FolderEntry; level: number }
 
 const indents = ['pl-2', 'pl-6', 'pl-10', 'pl-14']
 

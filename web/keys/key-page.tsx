@@ -17,7 +17,7 @@ import { AccessSection } from './access-section.tsx'
 import { DeleteKeyDialog, type FreshKey, RawKey, RotateKeyDialog } from './key-dialogs.tsx'
 import { KeyExamples } from './key-examples.tsx'
 import { KeyBadges, KeyDates } from './key-facts.tsx'
-import { KeyUsage } from './key-usage.tsx'
+import { KeyUsagePanel } from './key-usage.tsx'
 import { changeKey, keyQuery, keysQuery } from './keys-api.ts'
 import { LimitFields, limitShape } from './limit-fields.tsx'
 
@@ -68,8 +68,8 @@ function OneKey({ apiKey }: { apiKey: Key }) {
         <KeyActions apiKey={apiKey} onRotated={setFresh} />
       </div>
       {fresh && <RawKey key={fresh.key} fresh={fresh} onDone={() => setFresh(null)} />}
-      <KeyUsage keyId={apiKey.id} />
-      <KeyLimits apiKey={apiKey} />
+      <KeyUsagePanel keyId={apiKey.id} />
+      <KeyLimitsSection apiKey={apiKey} />
       <BodyLogging apiKey={apiKey} />
       <AccessSection apiKey={apiKey} />
       <KeyGuardrails apiKey={apiKey} />
@@ -178,7 +178,7 @@ const LimitChange = z.object({ ...limitShape, models: Models })
 /** A key with more permissions can be rate-limited, but has no spending limit. */
 const RateChange = z.object({ requestsPerMinute: limitShape.requestsPerMinute })
 
-export function KeyLimits({ apiKey }: { apiKey: Key }) {
+export function KeyLimitsSection({ apiKey }: { apiKey: Key }) {
   const client = useQueryClient()
   const { limits, scopes } = apiKey
   // `ai` is a former name of `models`.

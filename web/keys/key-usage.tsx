@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { KeyReport } from '../../src/features/ai/gateway/schemas.ts'
 import { UseCells } from '../cost/cost-tables.tsx'
-import { addUp, type Share, type Sums, toShares, toStack } from '../cost/explore.ts'
+import { addUp, type CostSums, type Share, toShares, toStack } from '../cost/explore.ts'
 import { daysOfMonth, forecastEnd, formatCompact, formatCost, formatCount } from '../cost/figures.ts'
 import { Stacked } from '../cost/stacked.tsx'
 import { LimitBar } from '../ui/limit-bar.tsx'
@@ -9,7 +9,7 @@ import { Loaded, Skeleton } from '../ui/notice.tsx'
 import { cellClass, Panel, Section, TableFrame } from '../ui/panel.tsx'
 import { keyReportQuery } from './keys-api.ts'
 
-export function KeyUsage({ keyId }: { keyId: string }) {
+export function KeyUsagePanel({ keyId }: { keyId: string }) {
   const query = useQuery(keyReportQuery(keyId))
   return (
     <Loaded query={query} what="key usage" placeholder={<Skeleton className="h-96 rounded-xl" />}>
@@ -117,7 +117,7 @@ function ModelTable({ shares }: { shares: readonly Share[] }) {
 }
 
 /** Adds a total row for several models. */
-function withSum(shares: readonly Share[], sums: Sums): readonly Share[] {
+function withSum(shares: readonly Share[], sums: CostSums): readonly Share[] {
   return shares.length > 1 ? [...shares, { id: 'all', name: 'Total', ...sums }] : shares
 }
 

@@ -11,7 +11,7 @@ import {
 import { KeyReport } from '../../src/features/ai/gateway/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
-export type Scope = NonNullable<CreateKeyRequest['scopes']>[number]
+export type KeyScope = NonNullable<CreateKeyRequest['scopes']>[number]
 
 export const keysQuery = queryOptions({
   queryKey: ['keys'],

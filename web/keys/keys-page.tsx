@@ -15,7 +15,7 @@ import { Loaded, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { DeleteKeyDialog, type FreshKey, RawKey, RotateKeyDialog } from './key-dialogs.tsx'
 import { KeyBadges, KeyDates } from './key-facts.tsx'
-import { changeKey, createKey, keysQuery, type Scope } from './keys-api.ts'
+import { changeKey, createKey, type KeyScope, keysQuery } from './keys-api.ts'
 import { LimitFields, limitShape } from './limit-fields.tsx'
 
 /** Page `/settings/keys`. */
@@ -174,7 +174,7 @@ export function RenameForm({ apiKey, onClose }: { apiKey: Key; onClose: () => vo
   )
 }
 
-const scopes: { scope: Scope; label: string; hint: string }[] = [
+const scopes: { scope: KeyScope; label: string; hint: string }[] = [
   { scope: 'read', label: 'Read', hint: 'Read-only access to everything.' },
   { scope: 'agents', label: 'Agents', hint: 'Create, edit and message agents, and read their tokens.' },
   { scope: 'models', label: 'Models', hint: 'Call models within your plan.' },

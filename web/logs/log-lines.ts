@@ -1,4 +1,4 @@
-import type { LogEntry, LogEvent } from '../../src/features/agents/logs/schemas.ts'
+import type { AgentLogEntry, LogEvent } from '../../src/features/agents/logs/schemas.ts'
 
 /** Limits memory and rendering time in the browser. */
 export const MAX_LINES = 50_000
@@ -13,7 +13,7 @@ export type Level = (typeof LEVELS)[number]
 export type LogRow = {
   id: number
   at: number
-  stream: LogEntry['stream']
+  stream: AgentLogEntry['stream']
   level: Level | null
   message: string
   fields: Record<string, unknown> | null
@@ -54,7 +54,7 @@ export function toRow(eventId: string, event: Exclude<LogEvent, { type: 'connect
   return { id, at, stream: 'platform', level: null, message: text, fields: null, text, isNote: true }
 }
 
-export function toStoredRow({ id, at, stream, text }: LogEntry): LogRow {
+export function toStoredRow({ id, at, stream, text }: AgentLogEntry): LogRow {
   return parseLine({ id, at: Date.parse(at), stream, text })
 }
 
@@ -88,7 +88,7 @@ function toLevel(value: unknown): Level | null {
   return typeof value === 'string' ? (named[value.toLowerCase()] ?? null) : null
 }
 
-function findLevel(text: string, stream: LogEntry['stream']): Level | null {
+function findLevel(text: string, stream: AgentLogEntry['stream']): Level | null {
   const word = LEVEL_WORD.exec(text)?.[1]
   return word ? (named[word.toLowerCase()] ?? null) : stream === 'stderr' ? 'warn' : null
 }

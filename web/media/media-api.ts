@@ -66,10 +66,10 @@ export function deleteStream(id: string) {
 export const videosQuery = queryOptions({
   queryKey: ['videos'],
   queryFn: ({ signal }) => request(OwnVideoList, api.GET('/api/videos', { signal })),
-  refetchInterval: ({ state }) => (state.data?.videos.some(isUnderWay) ? 2_000 : 30_000),
+  refetchInterval: ({ state }) => (state.data?.videos.some(isVideoUnderWay) ? 2_000 : 30_000),
 })
 
-export function isUnderWay({ status }: Pick<OwnVideo, 'status'>): boolean {
+export function isVideoUnderWay({ status }: Pick<OwnVideo, 'status'>): boolean {
   return status === 'queued' || status === 'processing'
 }
 

@@ -11,7 +11,7 @@ import { SelectField, TextArea, TextField } from '../ui/field.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Loaded, Notice, SlowAnswer } from '../ui/notice.tsx'
 import { Empty, Section } from '../ui/panel.tsx'
-import { isUnderWay, orderVideo, videosQuery } from './media-api.ts'
+import { isVideoUnderWay, orderVideo, videosQuery } from './media-api.ts'
 import { MediaFrame, NotConfigured } from './media-frame.tsx'
 
 const route = getRouteApi('/signed-in/media/video')
@@ -91,7 +91,9 @@ function Video({ video }: { video: OwnVideo }) {
         // biome-ignore lint/a11y/useMediaCaption: generated videos have no speech to caption
         <video controls preload="metadata" src={url} className="aspect-video w-full rounded-md bg-sunken" />
       )}
-      {isUnderWay(video) && <div aria-hidden className="aspect-video w-full animate-breathe rounded-md bg-sunken" />}
+      {isVideoUnderWay(video) && (
+        <div aria-hidden className="aspect-video w-full animate-breathe rounded-md bg-sunken" />
+      )}
       <p className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1 text-sm text-muted">
         <Badge tone={tone}>{word}</Badge>
         <Moment at={createdAt} as="minute" />

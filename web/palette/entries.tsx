@@ -18,7 +18,7 @@ import { signOut } from '../account/session.ts'
 import { listKeyedPlaces } from '../shell/places.ts'
 import { chooseTheme, type Theme } from '../shell/theme.ts'
 
-export type Entry = {
+export type PaletteEntry = {
   id: string
   label: string
   mark: ReactNode
@@ -67,7 +67,10 @@ const themes: readonly { theme: Theme; label: string; Icon: LucideIcon }[] = [
   { theme: 'system', label: 'System theme', Icon: Monitor },
 ]
 
-export function usePageEntries(isAdmin: boolean, onShortcuts: () => void): { pages: Entry[]; actions: Entry[] } {
+export function usePageEntries(
+  isAdmin: boolean,
+  onShortcuts: () => void,
+): { pages: PaletteEntry[]; actions: PaletteEntry[] } {
   const navigate = useNavigate()
   const { mutate: leave } = useMutation({ mutationFn: signOut, onSuccess: () => window.location.assign('/login') })
   const keyed = listKeyedPlaces(isAdmin).map(({ to, label, Icon, key }) => ({
@@ -84,7 +87,7 @@ export function usePageEntries(isAdmin: boolean, onShortcuts: () => void): { pag
     mark: <Mark Icon={to === '/agents/new' ? Plus : CornerDownRight} />,
     run: () => void navigate({ to }),
   }))
-  const line = (label: string, Icon: LucideIcon, run: () => void, also: readonly string[] = []): Entry => ({
+  const line = (label: string, Icon: LucideIcon, run: () => void, also: readonly string[] = []): PaletteEntry => ({
     id: `action ${label}`,
     label,
     also,
@@ -107,7 +110,7 @@ function Mark({ Icon }: { Icon: LucideIcon }) {
   return <Icon aria-hidden className="size-4 shrink-0 text-muted" />
 }
 
-type EntriesProps = { heading: string; entries: readonly Entry[]; onChoose: (entry: Entry) => void }
+type EntriesProps = { heading: string; entries: readonly PaletteEntry[]; onChoose: (entry: PaletteEntry) => void }
 
 export function Entries({ heading, entries, onChoose }: EntriesProps) {
   return (

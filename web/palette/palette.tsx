@@ -10,7 +10,7 @@ import { StatusBadge } from '../agents/status-badge.tsx'
 import { refresh } from '../api/query-client.ts'
 import { fleetQuery } from '../fleet/fleet-api.ts'
 import { Modal } from '../ui/modal.tsx'
-import { Entries, type Entry, KeyCaps, usePageEntries } from './entries.tsx'
+import { Entries, KeyCaps, type PaletteEntry, usePageEntries } from './entries.tsx'
 import { rateEntry } from './rate-entry.ts'
 
 type PaletteProps = { isAdmin: boolean; onClose: () => void; onShortcuts: () => void }
@@ -18,7 +18,7 @@ type PaletteProps = { isAdmin: boolean; onClose: () => void; onShortcuts: () => 
 export function Palette({ isAdmin, onClose, onShortcuts }: PaletteProps) {
   const [words, setWords] = useState('')
   const { pages, actions } = usePageEntries(isAdmin, onShortcuts)
-  const choose = ({ run }: Entry) => {
+  const choose = ({ run }: PaletteEntry) => {
     // Closes first, because the entry may open a dialog of its own.
     onClose()
     run()
@@ -61,7 +61,7 @@ const pages = [
 ] as const
 
 /** A name alone opens the chat; a verb beside it starts, stops or restarts. */
-export function AgentEntries({ words, onChoose }: { words: string; onChoose: (entry: Entry) => void }) {
+export function AgentEntries({ words, onChoose }: { words: string; onChoose: (entry: PaletteEntry) => void }) {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
   // One query per word, because a verb next to a name matches nothing.
   const read = useQueries({
@@ -74,7 +74,7 @@ export function AgentEntries({ words, onChoose }: { words: string; onChoose: (en
     void changeAgent(agent.id, verb).then(known, known)
     void navigate({ to: '/agents' })
   }
-  const toEntries = (agent: FleetAgent): Entry[] => {
+  const toEntries = (agent: FleetAgent): PaletteEntry[] => {
     const params = { agentId: agent.id }
     const mark = <FieldMark seed={agent.id} className="size-5" />
     const more = [

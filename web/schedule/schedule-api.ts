@@ -4,10 +4,10 @@ import { MessageList } from '../../src/features/conversations/chat/schemas.ts'
 import {
   type ChangeTaskRequest,
   type CreateTaskRequest,
-  Run,
-  RunList,
   Task,
   TaskList,
+  TaskRun,
+  TaskRunList,
 } from '../../src/features/conversations/scheduled-tasks/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
@@ -24,16 +24,17 @@ export function tasksQuery(agentId: string) {
 }
 
 /** Polls while a run is in progress. */
-export function runsQuery(taskId: string) {
+export function taskRunsQuery(taskId: string) {
   return queryOptions({
     queryKey: ['task-runs', taskId],
     queryFn: async ({ signal }) =>
-      (await request(RunList, api.GET('/api/scheduled-tasks/{id}/runs', { ...inPath({ id: taskId }), signal }))).runs,
-    refetchInterval: ({ state }) => (state.data?.some(isUnderWay) ? 1_000 : 15_000),
+      (await request(TaskRunList, api.GET('/api/scheduled-tasks/{id}/runs', { ...inPath({ id: taskId }), signal })))
+        .runs,
+    refetchInterval: ({ state }) => (state.data?.some(isTaskRunUnderWay) ? 1_000 : 15_000),
   })
 }
 
-export function isUnderWay({ status }: Run): boolean {
+export function isTaskRunUnderWay({ status }: TaskRun): boolean {
   return status === 'queued' || status === 'running'
 }
 
@@ -51,7 +52,7 @@ export function deleteTask(taskId: string) {
 
 /** Continues when the page is left. */
 export function runTask(taskId: string) {
-  return request(Run, api.POST('/api/scheduled-tasks/{id}/run', inPath({ id: taskId })))
+  return request(TaskRun, api.POST('/api/scheduled-tasks/{id}/run', inPath({ id: taskId })))
 }
 
 /** Returns the next message of the agent after `messageId`; null when it is too old or missing. */

@@ -12,7 +12,15 @@ import { ConfirmDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { ErrorNotice, Loaded, LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
-import { changeTask, createTask, deleteTask, isUnderWay, runsQuery, runTask, tasksQuery } from './schedule-api.ts'
+import {
+  changeTask,
+  createTask,
+  deleteTask,
+  isTaskRunUnderWay,
+  runTask,
+  taskRunsQuery,
+  tasksQuery,
+} from './schedule-api.ts'
 import { ScheduleField } from './schedule-field.tsx'
 import { describeSchedule } from './sentence.ts'
 import { RunOutput, RunSquares } from './task-runs.tsx'
@@ -65,7 +73,7 @@ function Schedule({ agentId }: { agentId: string }) {
             tasks.length > 0 ? (
               <ul className="divide-y divide-line border-t border-line">
                 {tasks.map((task) => (
-                  <TaskRow key={task.id} task={task} />
+                  <TaskLine key={task.id} task={task} />
                 ))}
               </ul>
             ) : (
@@ -132,12 +140,12 @@ export function TaskForm({ agentId, task, onDone }: TaskFormProps) {
   )
 }
 
-export function TaskRow({ task }: { task: Task }) {
+export function TaskLine({ task }: { task: Task }) {
   const { agentId } = task
   const [isChanging, setChanging] = useState(false)
   const [isAsking, setAsking] = useState(false)
   const [shownId, setShownId] = useState<string | null>(null)
-  const runs = useQuery(runsQuery(task.id))
+  const runs = useQuery(taskRunsQuery(task.id))
   const switching = useMutation({
     mutationFn: () => changeTask({ taskId: task.id, enabled: !task.enabled }),
     onSettled: () => refresh(tasksQuery(agentId)),
@@ -145,7 +153,7 @@ export function TaskRow({ task }: { task: Task }) {
   const starting = useMutation({
     mutationFn: () => runTask(task.id),
     onSuccess: ({ id }) => setShownId(id),
-    onSettled: () => refresh(runsQuery(task.id)),
+    onSettled: () => refresh(taskRunsQuery(task.id)),
   })
   const shown = runs.data?.find(({ id }) => id === shownId)
   const problem = switching.error ?? starting.error
@@ -177,7 +185,7 @@ export function TaskRow({ task }: { task: Task }) {
           <Button
             Icon={Play}
             isPending={starting.isPending}
-            disabled={runs.data?.some(isUnderWay)}
+            disabled={runs.data?.some(isTaskRunUnderWay)}
             onClick={() => starting.mutate()}
           >
             Run now

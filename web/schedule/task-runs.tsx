@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import type { Run } from '../../src/features/conversations/scheduled-tasks/schemas.ts'
+import type { TaskRun } from '../../src/features/conversations/scheduled-tasks/schemas.ts'
 import { refresh } from '../api/query-client.ts'
 import { runningTurnsQuery } from '../chat/chat-api.ts'
-import { showTurn, type Turn } from '../chat/shown-turn.ts'
+import { openShownTurn, type Turn } from '../chat/shown-turn.ts'
 import { ErrorNotice, Skeleton } from '../ui/notice.tsx'
-import { findReply, isUnderWay } from './schedule-api.ts'
+import { findReply, isTaskRunUnderWay } from './schedule-api.ts'
 
-const looks: Record<Run['status'], { className: string; word: string }> = {
+const looks: Record<TaskRun['status'], { className: string; word: string }> = {
   queued: { className: 'border-2 border-edge', word: 'waits' },
   running: { className: 'border-2 border-accent animate-breathe', word: 'running' },
   succeeded: { className: 'bg-accent', word: 'succeeded' },
@@ -18,7 +18,7 @@ const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: '
 
 type RunSquaresProps = {
   name: string
-  runs: readonly Run[]
+  runs: readonly TaskRun[]
   shownId: string | null
   onShow: (id: string | null) => void
 }
@@ -41,7 +41,7 @@ export function RunSquares({ name, runs, shownId, onShow }: RunSquaresProps) {
   )
 }
 
-function RunSquare({ run, isShown, onPress }: { run: Run; isShown: boolean; onPress: () => void }) {
+function RunSquare({ run, isShown, onPress }: { run: TaskRun; isShown: boolean; onPress: () => void }) {
   const label = `${moment.format(new Date(run.dueAt))}: ${looks[run.status].word}`
   return (
     <button
@@ -57,7 +57,7 @@ function RunSquare({ run, isShown, onPress }: { run: Run; isShown: boolean; onPr
   )
 }
 
-const words: Record<Run['status'], string> = {
+const words: Record<TaskRun['status'], string> = {
   queued: 'Queued…',
   running: 'Running…',
   succeeded: 'Done',
@@ -66,9 +66,9 @@ const words: Record<Run['status'], string> = {
 }
 
 /** Streams a running reply, and reads a finished one from the conversation. */
-export function RunOutput({ agentId, run }: { agentId: string; run: Run }) {
+export function RunOutput({ agentId, run }: { agentId: string; run: TaskRun }) {
   const turn = useRunningTurn(agentId, run)
-  const isOver = !isUnderWay(run)
+  const isOver = !isTaskRunUnderWay(run)
   const reply = useQuery({
     queryKey: ['task-reply', run.id],
     queryFn: ({ signal }) => findReply(agentId, run.messageId ?? '', signal),
@@ -97,16 +97,16 @@ export function RunOutput({ agentId, run }: { agentId: string; run: Run }) {
   )
 }
 
-function useRunningTurn(agentId: string, run: Run): Turn | null {
+function useRunningTurn(agentId: string, run: TaskRun): Turn | null {
   const [turn, setTurn] = useState<Turn | null>(null)
   const { messageId } = run
-  const isWanted = messageId !== null && isUnderWay(run)
+  const isWanted = messageId !== null && isTaskRunUnderWay(run)
   const running = useQuery({ ...runningTurnsQuery(agentId), enabled: isWanted })
   const found = running.data?.turns.find(({ questionId }) => questionId === messageId)
   useEffect(() => {
     if (isWanted && !found) void refresh(runningTurnsQuery(agentId))
   }, [isWanted, found, agentId])
   // biome-ignore lint/correctness/useExhaustiveDependencies: follows each turn once
-  useEffect(() => (found ? showTurn(found, null, setTurn, () => undefined).leave : undefined), [found?.id])
+  useEffect(() => (found ? openShownTurn(found, null, setTurn, () => undefined).leave : undefined), [found?.id])
   return turn
 }

@@ -16,7 +16,7 @@ import { Moment } from '../ui/moment.tsx'
 import { ErrorNotice, Loaded, LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { deviceName } from './device-name.ts'
-import { changePassword, endOtherSessions, endSession, sessionsQuery, settingsQuery } from './settings-api.ts'
+import { changePassword, endOtherSessions, endSession, settingsQuery, signInSessionsQuery } from './settings-api.ts'
 import { SettingsFrame, WithSettings } from './settings-frame.tsx'
 import { TwoFactorSection } from './two-factor-section.tsx'
 
@@ -103,7 +103,7 @@ function fieldOf(error: unknown): string | null {
 }
 
 export function SessionsSection() {
-  const query = useQuery(sessionsQuery)
+  const query = useQuery(signInSessionsQuery)
   const hasOthers = query.data?.some(({ current }) => !current) ?? false
   return (
     <Section
@@ -190,5 +190,5 @@ function EndOthers() {
 }
 
 function useEnd(mutationFn: () => Promise<unknown>) {
-  return useMutation({ mutationFn, onSettled: () => refresh(sessionsQuery) })
+  return useMutation({ mutationFn, onSettled: () => refresh(signInSessionsQuery) })
 }

@@ -29,7 +29,7 @@ export const settingsQuery = queryOptions({
   queryFn: ({ signal }) => request(Settings, api.GET('/api/settings', { signal })),
 })
 
-export const sessionsQuery = queryOptions({
+export const signInSessionsQuery = queryOptions({
   queryKey: ['settings', 'sessions'],
   queryFn: async ({ signal }) => (await request(SessionList, api.GET('/api/auth/sessions', { signal }))).sessions,
 })

@@ -9,7 +9,7 @@ import { Brand } from '../shell/brand.tsx'
 import { usePageTitle } from '../shell/page.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { ErrorNotice, Patience, Skeleton } from '../ui/notice.tsx'
-import { askDemo, demoQuery, plansQuery } from './start-api.ts'
+import { askDemo, demoQuery, publicPlansQuery } from './start-api.ts'
 
 const promises: readonly { title: string; text: string; Icon: LucideIcon }[] = [
   {
@@ -36,7 +36,7 @@ const promises: readonly { title: string; text: string; Icon: LucideIcon }[] = [
 
 export function LandingPage() {
   usePageTitle('Your own AI agents, always on')
-  const offers = useQuery(plansQuery).data
+  const offers = useQuery(publicPlansQuery).data
   return (
     <div className="min-h-dvh">
       <TopBar />

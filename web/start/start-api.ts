@@ -3,7 +3,7 @@ import { type DemoChatRequest, DemoModels, DemoReply } from '../../src/features/
 import { PlanList } from '../../src/features/payments/billing/schemas.ts'
 import { api, request, within } from '../api/request.ts'
 
-export const plansQuery = queryOptions({
+export const publicPlansQuery = queryOptions({
   queryKey: ['plans'],
   queryFn: ({ signal }) => request(PlanList, api.GET('/api/plans', { signal })),
   staleTime: 5 * 60_000,

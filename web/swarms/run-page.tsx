@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import type { Run, RunAnswer } from '../../src/features/conversations/swarms/schemas.ts'
+import type { RunAnswer, SwarmRun } from '../../src/features/conversations/swarms/schemas.ts'
 import { LoadingRows } from '../admin/paging.tsx'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { AgentText } from '../chat/agent-text.tsx'
@@ -9,7 +9,7 @@ import { Button, buttonClass } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { ErrorNotice, Loaded, Notice } from '../ui/notice.tsx'
 import { isMissing, Missing, RunStateBadge, SwarmsFrame } from './loaded-swarm.tsx'
-import { cancelRun, isUnderWay, runQuery, swarmQuery } from './team-api.ts'
+import { cancelRun, isSwarmRunUnderWay, runQuery, swarmQuery } from './team-api.ts'
 
 const route = getRouteApi('/signed-in/team/swarms/$swarmId/runs/$runId')
 
@@ -36,7 +36,7 @@ export function RunPage() {
   )
 }
 
-function When({ run: { startedAt, finishedAt } }: { run: Run }) {
+function When({ run: { startedAt, finishedAt } }: { run: SwarmRun }) {
   return (
     <>
       Started <Moment at={startedAt} as="minute" />
@@ -49,7 +49,7 @@ function When({ run: { startedAt, finishedAt } }: { run: Run }) {
   )
 }
 
-function Answers({ run }: { run: Run }) {
+function Answers({ run }: { run: SwarmRun }) {
   return (
     <>
       <Task run={run} />
@@ -63,7 +63,7 @@ function Answers({ run }: { run: Run }) {
   )
 }
 
-function Task({ run }: { run: Run }) {
+function Task({ run }: { run: SwarmRun }) {
   const stop = useMutation({ mutationFn: () => cancelRun(run.swarmId, run.id) })
   const done = run.agents.filter(({ state }) => state !== 'queued' && state !== 'running').length
   return (
@@ -75,7 +75,7 @@ function Task({ run }: { run: Run }) {
             {done} of {run.agents.length} answered
           </span>
           <RunStateBadge state={run.state} />
-          {isUnderWay(run) && (
+          {isSwarmRunUnderWay(run) && (
             <Button isPending={stop.isPending} onClick={() => stop.mutate()}>
               Stop
             </Button>
@@ -88,7 +88,7 @@ function Task({ run }: { run: Run }) {
   )
 }
 
-function Summary({ run: { summary, summaryError } }: { run: Run }) {
+function Summary({ run: { summary, summaryError } }: { run: SwarmRun }) {
   return (
     <section className="grid grid-cols-1 gap-3 rounded-xl border border-accent bg-surface p-4 sm:p-6">
       <h2 className="font-semibold">Summary</h2>

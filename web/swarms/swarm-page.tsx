@@ -12,7 +12,7 @@ import { ErrorNotice, Notice } from '../ui/notice.tsx'
 import { Empty, Section } from '../ui/panel.tsx'
 import { LoadedSwarm, RunStateBadge } from './loaded-swarm.tsx'
 import { SwarmForm } from './swarm-form.tsx'
-import { changeSwarm, deleteSwarm, runsQuery, startRun } from './team-api.ts'
+import { changeSwarm, deleteSwarm, startRun, swarmRunsQuery } from './team-api.ts'
 
 const route = getRouteApi('/signed-in/team/swarms/$swarmId')
 
@@ -82,7 +82,7 @@ function obstacleOf(swarm: Swarm): string | null {
 }
 
 function Runs({ swarmId }: { swarmId: string }) {
-  const query = useInfiniteQuery(runsQuery(swarmId))
+  const query = useInfiniteQuery(swarmRunsQuery(swarmId))
   return (
     <section className="grid grid-cols-1 gap-3">
       <h2 className="font-semibold">Runs</h2>

@@ -4,10 +4,10 @@ import { Inbox } from '../../src/features/conversations/inbox/schemas.ts'
 import {
   type ChangeSwarmRequest,
   type CreateSwarmRequest,
-  Run,
-  RunList,
   Swarm,
   SwarmList,
+  SwarmRun,
+  SwarmRunList,
 } from '../../src/features/conversations/swarms/schemas.ts'
 import { FleetGraph } from '../../src/features/monitoring/mission-control/schemas.ts'
 import { queryClient, refresh } from '../api/query-client.ts'
@@ -47,17 +47,17 @@ export async function deleteSwarm(id: string): Promise<void> {
 }
 
 /** Polls while a run is in progress. */
-export function runsQuery(swarmId: string) {
+export function swarmRunsQuery(swarmId: string) {
   return infiniteQueryOptions({
     queryKey: [...SWARMS_KEY, swarmId, 'runs'],
     queryFn: ({ signal, pageParam }) =>
       request(
-        RunList,
+        SwarmRunList,
         api.GET('/api/swarms/{id}/runs', { params: { path: { id: swarmId }, query: toPage(pageParam) }, signal }),
       ),
     initialPageParam: null as string | null,
     getNextPageParam: ({ runs, hasMore }) => (hasMore ? (runs.at(-1)?.id ?? null) : null),
-    refetchInterval: ({ state }) => (state.data?.pages[0]?.runs.some(isUnderWay) ? 2_000 : 30_000),
+    refetchInterval: ({ state }) => (state.data?.pages[0]?.runs.some(isSwarmRunUnderWay) ? 2_000 : 30_000),
   })
 }
 
@@ -66,22 +66,22 @@ export function runQuery(swarmId: string, runId: string) {
   return queryOptions({
     queryKey: [...SWARMS_KEY, swarmId, 'runs', runId],
     queryFn: ({ signal }) =>
-      request(Run, api.GET('/api/swarms/{id}/runs/{runId}', { ...inPath({ id: swarmId, runId }), signal })),
-    refetchInterval: ({ state }) => (state.data && !isUnderWay(state.data) ? false : 1_000),
+      request(SwarmRun, api.GET('/api/swarms/{id}/runs/{runId}', { ...inPath({ id: swarmId, runId }), signal })),
+    refetchInterval: ({ state }) => (state.data && !isSwarmRunUnderWay(state.data) ? false : 1_000),
   })
 }
 
-export function isUnderWay({ state }: Pick<Run, 'state'>): boolean {
+export function isSwarmRunUnderWay({ state }: Pick<SwarmRun, 'state'>): boolean {
   return state === 'running'
 }
 
 export function startRun(swarmId: string, task: string) {
-  return readAnew(request(Run, api.POST('/api/swarms/{id}/run', { ...inPath({ id: swarmId }), body: { task } })))
+  return readAnew(request(SwarmRun, api.POST('/api/swarms/{id}/run', { ...inPath({ id: swarmId }), body: { task } })))
 }
 
 /** Cancels queued answers and interrupts running ones. */
 export async function cancelRun(swarmId: string, runId: string): Promise<void> {
-  const run = await request(Run, api.POST('/api/swarms/{id}/runs/{runId}/cancel', inPath({ id: swarmId, runId })))
+  const run = await request(SwarmRun, api.POST('/api/swarms/{id}/runs/{runId}/cancel', inPath({ id: swarmId, runId })))
   queryClient.setQueryData(runQuery(swarmId, runId).queryKey, run)
 }
 

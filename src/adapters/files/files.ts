@@ -19,7 +19,7 @@ const MAX_READ_BYTES = 1024 * 1024
 const MAX_LEVELS = 64
 
 export type ReadFile = { path: string; content: string; size: number; modified: Date; hash: string }
-export type WrittenFile = { path: string; size: number; hash: string }
+export type FileAfterWrite = { path: string; size: number; hash: string }
 
 /**
  * Returns a text file of at most 1 MB and its hash for a conditional `writeFile`.
@@ -50,7 +50,7 @@ export function writeFile(
   path: string,
   bytes: Uint8Array,
   ifMatch?: string | null,
-): Promise<WrittenFile> {
+): Promise<FileAfterWrite> {
   requireWritable(toParts(path))
   return at(root, path, withMadeFolder, async (folder, name) => {
     if (ifMatch !== undefined) await requireHash(folder, name, ifMatch)
@@ -107,7 +107,7 @@ async function at<T>(
   try {
     return await openFolder(root, parts, (folder) => use(folder, name))
   } catch (error) {
-    throw toAppError(error, path)
+    throw toFileError(error, path)
   }
 }
 
@@ -147,7 +147,7 @@ function decode(bytes: Uint8Array): string {
 }
 
 /** Converts system errors about a path to AppErrors; returns all others unchanged. */
-export function toAppError(error: unknown, path: string): unknown {
+export function toFileError(error: unknown, path: string): unknown {
   switch (systemCode(error)) {
     case 'ENOENT':
       return new AppError('not_found', `There is no ${path}`)

@@ -3,7 +3,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { AppError } from '../../core/errors.ts'
 import { systemCode } from '../../core/files/system-error.ts'
 import { readFileBytes, TEMPORARY_PREFIX } from './bytes.ts'
-import { toAppError } from './files.ts'
+import { toFileError } from './files.ts'
 import { type FolderRoot, type OpenFolder, withEntry, withFolder } from './open.ts'
 
 /** Folders that listings and searches skip. */
@@ -116,7 +116,7 @@ async function inRoot<T>(root: FolderRoot, use: (folder: OpenFolder) => Promise<
   try {
     return await withFolder(root, [], use)
   } catch (error) {
-    throw toAppError(error, 'workspace')
+    throw toFileError(error, 'workspace')
   }
 }
 

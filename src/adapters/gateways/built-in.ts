@@ -44,7 +44,7 @@ export async function readSessions(ask: Ask, endpoint: AgentEndpoint, timeoutMs:
 }
 
 /** @throws AppError `not_found`. */
-export async function decidePairing(
+export async function sendPairingDecision(
   ask: Ask,
   endpoint: AgentEndpoint,
   { channel, code, approve }: { channel: string; code: string; approve: boolean },
@@ -57,7 +57,7 @@ export async function decidePairing(
 }
 
 /** @throws AppError `not_found`, `conflict` for a person named in the agent's settings. */
-export async function removePerson(
+export async function deletePerson(
   ask: Ask,
   endpoint: AgentEndpoint,
   { channel, personId }: { channel: string; personId: string },

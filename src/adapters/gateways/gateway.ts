@@ -8,11 +8,11 @@ import {
   type AgentSession,
   type BuiltInChannel,
   createBuiltInTools,
-  decidePairing,
+  deletePerson,
   type McpUse,
   readChannels,
   readSessions,
-  removePerson,
+  sendPairingDecision,
 } from './built-in.ts'
 import { type AgentCall, type AgentEndpoint, type Ask, createAsk, Problem } from './http.ts'
 import { endOpenClawPairings } from './openclaw-device.ts'
@@ -201,9 +201,9 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
       await writeOpenClawNote(ask, endpoint, note, timeouts.changeMs)
     },
     channels: async (endpoint) => (endpoint.kind === 'stead' ? readChannels(ask, endpoint, timeouts.probeMs) : []),
-    decidePairing: (endpoint, decision) => decidePairing(ask, endpoint, decision, timeouts.changeMs),
+    decidePairing: (endpoint, decision) => sendPairingDecision(ask, endpoint, decision, timeouts.changeMs),
     ...createBuiltInTools(ask),
-    removePerson: (endpoint, person) => removePerson(ask, endpoint, person, timeouts.changeMs),
+    removePerson: (endpoint, person) => deletePerson(ask, endpoint, person, timeouts.changeMs),
     readInstructions: (endpoint) => readInstructions(ask, endpoint, timeouts.probeMs),
     writeInstructions: (endpoint, text) => writeInstructions(ask, endpoint, text, timeouts.changeMs),
     async endPairings(endpoint) {

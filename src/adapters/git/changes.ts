@@ -6,7 +6,7 @@ import { openGitFiles } from './files.ts'
 export type Side = { oid: string; mode: number; read: () => Promise<Uint8Array>; size: () => Promise<number> }
 
 /** A path that differs between HEAD, index and working tree; null means absent there. */
-export type Change = { path: string; head: Side | null; index: Side | null; work: Side | null }
+export type GitChange = { path: string; head: Side | null; index: Side | null; work: Side | null }
 
 /** Common arguments of isomorphic-git calls, with a cache for one operation. */
 export type Repository = { fs: ReturnType<typeof openGitFiles>; dir: string; cache: object }
@@ -20,12 +20,12 @@ export function openRepository(root: FolderRoot): Repository {
 }
 
 /** Lists by path the differences between HEAD, index and working tree, without ignored files. */
-export async function listChanges(repository: Repository): Promise<Change[]> {
+export async function listChanges(repository: Repository): Promise<GitChange[]> {
   const changes: unknown = await git.walk({
     ...repository,
     trees: [git.TREE({ ref: 'HEAD' }), git.WORKDIR({ refresh: false }), git.STAGE()],
     map: (path, [head = null, work = null, index = null]) => toChange(repository, path, head, work, index),
-    reduce: async (own: Change[] | undefined, below: Change[][]) => [...(own ?? []), ...below.flat()],
+    reduce: async (own: GitChange[] | undefined, below: GitChange[][]) => [...(own ?? []), ...below.flat()],
   })
   return isChanges(changes) ? changes : []
 }
@@ -38,7 +38,7 @@ async function toChange(repository: Repository, path: string, head: Walked, work
   const [headType, workType, indexType] = await Promise.all([head?.type(), work?.type(), index?.type()])
   // Submodules are separate repositories.
   if (headType === 'commit' || indexType === 'commit') return null
-  const change: Change = {
+  const change: GitChange = {
     path,
     head: headType === 'blob' ? await toSide(repository, head) : null,
     index: indexType === 'blob' ? await toSide(repository, index) : null,
@@ -76,6 +76,6 @@ async function toWorkSide(entry: Walked, isTracked: boolean): Promise<Side | nul
   return { oid, mode: await entry.mode(), read, size: async () => (await entry.stat()).size }
 }
 
-function isChanges(value: unknown): value is Change[] {
+function isChanges(value: unknown): value is GitChange[] {
   return Array.isArray(value)
 }

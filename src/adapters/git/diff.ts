@@ -1,5 +1,5 @@
 import { formatPatch, type StructuredPatch, structuredPatch } from 'diff'
-import { type Change, isSameSide, type Side } from './changes.ts'
+import { type GitChange, isSameSide, type Side } from './changes.ts'
 
 const MAX_FILE_BYTES = 1024 * 1024
 const MAX_PATCH_CHARS = 1024 * 1024
@@ -8,10 +8,10 @@ const MAX_COMPARE_MS = 250
 const PROBE_BYTES = 8000
 
 /** A patch in Git's format, null without changes; `isComplete` is false when it was cut. */
-type Patch = { text: string | null; isComplete: boolean }
+type GitPatch = { text: string | null; isComplete: boolean }
 
 /** Returns the output of `git diff`: index against working tree, without untracked files. */
-export function diffUnstaged(changes: readonly Change[]): Promise<Patch> {
+export function diffUnstaged(changes: readonly GitChange[]): Promise<GitPatch> {
   return toPatch(
     changes.filter(({ index }) => index !== null),
     ({ index, work }) => [index, work],
@@ -19,13 +19,13 @@ export function diffUnstaged(changes: readonly Change[]): Promise<Patch> {
 }
 
 /** Returns the output of `git diff --staged`: HEAD against index. */
-export function diffStaged(changes: readonly Change[]): Promise<Patch> {
+export function diffStaged(changes: readonly GitChange[]): Promise<GitPatch> {
   return toPatch(changes, ({ head, index }) => [head, index])
 }
 
 type Pair = [before: Side | null, after: Side | null]
 
-async function toPatch(changes: readonly Change[], toPair: (change: Change) => Pair): Promise<Patch> {
+async function toPatch(changes: readonly GitChange[], toPair: (change: GitChange) => Pair): Promise<GitPatch> {
   let text = ''
   for (const change of changes) {
     const pair = toPair(change)

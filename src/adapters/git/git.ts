@@ -1,10 +1,10 @@
 import git, { Errors } from 'isomorphic-git'
 import { AppError } from '../../core/errors.ts'
 import type { FolderRoot } from '../files/open.ts'
-import { type Change, isSameSide, listChanges, openRepository, type Repository } from './changes.ts'
+import { type GitChange, isSameSide, listChanges, openRepository, type Repository } from './changes.ts'
 import { diffStaged, diffUnstaged } from './diff.ts'
 import { hasGitEntry, isRepository } from './files.ts'
-import { DEFAULT_BRANCH, type GitCommit, type GitDiff, type GitStatus } from './messages.ts'
+import { DEFAULT_BRANCH, type GitCommit, type RepositoryDiff, type RepositoryStatus } from './messages.ts'
 
 export type GitAuthor = { name: string; email: string; timeSeconds: number }
 
@@ -13,7 +13,7 @@ export type GitAuthor = { name: string; email: string; timeSeconds: number }
  * result.
  * @throws AppError `internal` for an unreadable repository.
  */
-export function gitStatus(root: FolderRoot): Promise<GitStatus> {
+export function gitStatus(root: FolderRoot): Promise<RepositoryStatus> {
   return reading('The status of the repository cannot be read', async () => {
     if (!(await isRepository(root))) {
       return { isGitRepo: false, branch: '', remote: null, changes: [], hasChanges: false }
@@ -35,7 +35,7 @@ export function gitStatus(root: FolderRoot): Promise<GitStatus> {
  * Returns the unstaged and staged patches for `path`, or for everything when null.
  * @throws AppError `internal` without a readable repository.
  */
-export function gitDiff(root: FolderRoot, path: string | null): Promise<GitDiff> {
+export function gitDiff(root: FolderRoot, path: string | null): Promise<RepositoryDiff> {
   return reading('The changes cannot be read', async () => {
     const all = await listChanges(await requireRepository(root))
     const changes = path === null ? all : all.filter((change) => change.path === path || isBelow(change.path, path))
@@ -141,7 +141,7 @@ async function hasCommits(repository: Repository): Promise<boolean> {
 }
 
 /** A path removed from the index but present in the working tree has two lines. */
-function toStatusLines({ path, head, index, work }: Change): { status: string; path: string }[] {
+function toStatusLines({ path, head, index, work }: GitChange): { status: string; path: string }[] {
   if (head === null && index === null) return [{ status: '??', path }]
   if (index === null) {
     const removed = { status: 'D', path }

@@ -4,22 +4,22 @@ import { z } from 'zod'
 export const DEFAULT_BRANCH = 'main'
 
 /** Response of the Git status endpoint without `ok`. `status` is the code of `git status --porcelain`. */
-export const GitStatus = z.object({
+export const RepositoryStatus = z.object({
   isGitRepo: z.boolean(),
   branch: z.string(),
   remote: z.string().nullable(),
   changes: z.array(z.object({ status: z.string(), path: z.string() })),
   hasChanges: z.boolean(),
 })
-export type GitStatus = z.infer<typeof GitStatus>
+export type RepositoryStatus = z.infer<typeof RepositoryStatus>
 
 /** Unified patches; `isComplete` is false when they were cut. */
-export const GitDiff = z.object({
+export const RepositoryDiff = z.object({
   unstaged: z.string().nullable(),
   staged: z.string().nullable(),
   isComplete: z.boolean(),
 })
-export type GitDiff = z.infer<typeof GitDiff>
+export type RepositoryDiff = z.infer<typeof RepositoryDiff>
 
 const GitCommit = z.object({ hash: z.string(), subject: z.string(), author: z.string(), time: z.coerce.date() })
 export type GitCommit = z.infer<typeof GitCommit>

@@ -9,8 +9,8 @@ type GitRequest = { url: string; method: string; headers: Readonly<Record<string
 type GitAnswer = { url: string; status: number; headers: Readonly<Record<string, string>>; body: Uint8Array }
 export type SendToRemote = (request: GitRequest) => Promise<GitAnswer>
 
-type Credentials = { username: string; password: string }
-export type PushOptions = { allowPrivate: boolean; credentials: readonly (Credentials & { origin: string })[] }
+type GitCredentials = { username: string; password: string }
+export type PushOptions = { allowPrivate: boolean; credentials: readonly (GitCredentials & { origin: string })[] }
 
 /**
  * Creates a sender for pushes from a sandboxed process without network or credentials. It adds a credential only for

@@ -5,7 +5,7 @@ import type { FolderRoot } from '../files/open.ts'
 import { createParserPool } from '../parsers/pool.ts'
 import { ParserLimitError } from '../parsers/process.ts'
 import type { GitAuthor } from './git.ts'
-import { type GitCommit, GitCommits, GitDiff, GitStatus, RemoteQuestion } from './messages.ts'
+import { type GitCommit, GitCommits, RemoteQuestion, RepositoryDiff, RepositoryStatus } from './messages.ts'
 import type { PushFailure } from './push.ts'
 import type { SendToRemote } from './remote.ts'
 
@@ -14,8 +14,8 @@ import type { SendToRemote } from './remote.ts'
  * the same name in `git.ts`, and AppError `internal` beyond the limits.
  */
 export type GitRunner = {
-  status(root: FolderRoot): Promise<GitStatus>
-  diff(root: FolderRoot, path: string | null): Promise<GitDiff>
+  status(root: FolderRoot): Promise<RepositoryStatus>
+  diff(root: FolderRoot, path: string | null): Promise<RepositoryDiff>
   log(root: FolderRoot, limit: number): Promise<GitCommit[]>
   commit(root: FolderRoot, message: string, author: GitAuthor): Promise<string | null>
   init(root: FolderRoot, message: string, author: GitAuthor): Promise<string | null>
@@ -74,8 +74,8 @@ export function createGitRunner({
     }
   }
   return {
-    status: (root) => run('status', GitStatus, root, [], readMs),
-    diff: (root, path) => run('diff', GitDiff, root, [path], readMs),
+    status: (root) => run('status', RepositoryStatus, root, [], readMs),
+    diff: (root, path) => run('diff', RepositoryDiff, root, [path], readMs),
     log: (root, limit) => run('log', GitCommits, root, [limit], readMs),
     commit: (root, message, author) => run('commit', z.string().nullable(), root, [message, author], COMMIT_MS),
     init: (root, message, author) => run('init', z.string().nullable(), root, [message, author], COMMIT_MS),

@@ -13,9 +13,9 @@ import {
   type CompletionChunk,
   type CompletionRequest,
   type Dialect,
+  type ProviderCall,
   ProviderError,
   type ProviderFailure,
-  type ProviderRequest,
 } from './provider.ts'
 import { responsesWire } from './responses-wire.ts'
 import { dialectsOf, unreadable, type WireFormat } from './wire-format.ts'
@@ -66,7 +66,7 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
   const messagesHeaders = toMessagesHeaders(options)
   const startDeadline = createDeadlines(options.timeoutMs)
   const startCountDeadline = createDeadlines(Math.min(options.timeoutMs, MAX_COUNT_MS))
-  const post = (path: string, request: ProviderRequest | CompletionRequest, signal: AbortSignal) =>
+  const post = (path: string, request: ProviderCall | CompletionRequest, signal: AbortSignal) =>
     deps.fetch(`${options.baseUrl}${path}`, {
       method: 'POST',
       headers: toRequestHeaders(request, headers, messagesHeaders),
@@ -75,7 +75,7 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
     })
   const postWhole = async <T>(
     path: string,
-    request: ProviderRequest | CompletionRequest,
+    request: ProviderCall | CompletionRequest,
     signal: AbortSignal,
     { maxBytes, maxValues }: Limits,
     read: (id: string, json: string) => T | Promise<T>,
@@ -169,7 +169,7 @@ function toListHeaders(options: ProviderOptions): Record<string, string> {
 }
 
 function toRequestHeaders(
-  request: ProviderRequest | CompletionRequest,
+  request: ProviderCall | CompletionRequest,
   headers: Record<string, string>,
   messagesHeaders: Record<string, string>,
 ): Record<string, string> {

@@ -9,10 +9,10 @@ export type Dialect = (typeof DIALECTS)[number]
 export type CompletionBody = Readonly<Record<string, unknown>> & { model: string }
 
 /** A request and its JSON text, the caller's original text unless it was changed. */
-export type ProviderRequest = { body: CompletionBody; json: string }
+export type ProviderCall = { body: CompletionBody; json: string }
 
 /** A completion request. `headers` are the caller's headers that the provider has to see, such as `anthropic-beta`. */
-export type CompletionRequest = ProviderRequest & { dialect: Dialect; headers?: Readonly<Record<string, string>> }
+export type CompletionRequest = ProviderCall & { dialect: Dialect; headers?: Readonly<Record<string, string>> }
 
 /**
  * Usage as reported by the provider. `inputTokens` are all prompt tokens: those read from the provider's cache
@@ -118,7 +118,7 @@ export type AiProvider = {
   stream(request: CompletionRequest, signal: AbortSignal): Promise<AsyncIterable<CompletionChunk>>
   /** Counts the input tokens of a request at no cost. Returns null when the provider has no count for the dialect. */
   countTokens?(request: CompletionRequest, signal: AbortSignal): Promise<number | null>
-  embed(request: ProviderRequest, signal: AbortSignal): Promise<Embedding>
+  embed(request: ProviderCall, signal: AbortSignal): Promise<Embedding>
   listModels(signal: AbortSignal): Promise<ListedProviderModel[]>
   /** Validates the key at no cost. @throws ProviderError `credentials` for a rejected key. */
   tryKey(signal: AbortSignal): Promise<void>

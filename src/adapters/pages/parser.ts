@@ -4,7 +4,7 @@ import sniffEncoding from 'html-encoding-sniffer'
 import TurndownService from 'turndown'
 import { z } from 'zod'
 import type { ChannelFunctions } from '../files/channel.ts'
-import { type Page, readPage, toHttpUrl, truncate } from './read.ts'
+import { type PageContent, readHtmlPage, toHttpUrl, truncate } from './read.ts'
 import { attributeOf, type PageElement, type PageNode, parsePage, walkPage } from './walk.ts'
 
 /** A page as it was fetched: `bytes` in base64, `url` is where it came from. */
@@ -14,7 +14,7 @@ const Source = z.object({ bytes: z.string(), contentType: z.string(), url: z.str
  * `markdown` is null when it was not requested, when there is no main content, and when the page is too large to find
  * it.
  */
-export type ReadPage = { page: Page; markdown: string | null }
+export type ReadPage = { page: PageContent; markdown: string | null }
 
 /** Finding the main content takes much longer than reading the rest. */
 const MAX_MARKS_FOR_MARKDOWN = 20_000
@@ -26,7 +26,7 @@ export function openParser(): ChannelFunctions {
 
 function read({ bytes, contentType, url, wantsMarkdown }: z.infer<typeof Source>): ReadPage {
   const { html, marks } = trimPage(decodePage(Buffer.from(bytes, 'base64'), contentType))
-  const page = readPage(html, url)
+  const page = readHtmlPage(html, url)
   const isSmall = marks <= MAX_MARKS_FOR_MARKDOWN && html.length <= MAX_LENGTH_FOR_MARKDOWN
   return { page, markdown: wantsMarkdown && isSmall ? toMarkdown(parsePage(html), url) : null }
 }

@@ -4,7 +4,7 @@ type PageLink = { href: string; text: string }
 type PageImage = { src: string; alt: string }
 
 /** Data of a page. White space is normalized; URLs are absolute http or https. */
-export type Page = {
+export type PageContent = {
   title: string
   description: string
   headings: string[]
@@ -72,7 +72,7 @@ type Gathered = {
 }
 
 /** Reads the HTML source without building a document, which would take most of the time. */
-export function readPage(html: string, url: string): Page {
+export function readHtmlPage(html: string, url: string): PageContent {
   const found = gather(html)
   const base = toHttpUrl(found.base ?? '', url) ?? url
   const titles = found.texts

@@ -21,7 +21,7 @@ export type PageElement = PageNode & {
   removeAttribute(name: string): void
 }
 
-type Visitor = {
+type PageVisitor = {
   /** `name` is in lower case. Return false to skip the children; `leave` is still called. */
   enter(element: PageElement, name: string): boolean
   leave(element: PageElement, name: string): void
@@ -84,12 +84,12 @@ function toPageNode(node: unknown): PageNode {
 }
 
 /** Visits all nodes below `root` in document order, without recursion because pages can be deep. */
-export function walkPage(root: PageNode, visitor: Visitor): void {
+export function walkPage(root: PageNode, visitor: PageVisitor): void {
   // The document type has no next sibling in linkedom, so the top is a list.
   for (const top of root.childNodes) walkFrom(top, visitor)
 }
 
-function walkFrom(top: PageNode, visitor: Visitor): void {
+function walkFrom(top: PageNode, visitor: PageVisitor): void {
   let node: PageNode | null = top
   while (node) {
     const inside = visit(node, visitor)
@@ -98,7 +98,7 @@ function walkFrom(top: PageNode, visitor: Visitor): void {
 }
 
 /** Leaves finished elements. @returns the next node below `top`, null when there is none. */
-function climb(from: PageNode, top: PageNode, visitor: Visitor): PageNode | null {
+function climb(from: PageNode, top: PageNode, visitor: PageVisitor): PageNode | null {
   let node = from
   while (node !== top) {
     if (node.nextSibling) return node.nextSibling
@@ -110,7 +110,7 @@ function climb(from: PageNode, top: PageNode, visitor: Visitor): PageNode | null
 }
 
 /** @returns the first child when the visitor enters the element and it has one. */
-function visit(node: PageNode, visitor: Visitor): PageNode | null {
+function visit(node: PageNode, visitor: PageVisitor): PageNode | null {
   if (node.nodeType === TEXT || node.nodeType === CDATA) visitor.text(node.data ?? '')
   if (!isElement(node)) return null
   const inside = visitor.enter(node, node.localName.toLowerCase()) ? node.firstChild : null
@@ -118,7 +118,7 @@ function visit(node: PageNode, visitor: Visitor): PageNode | null {
   return inside
 }
 
-function leave(node: PageNode, visitor: Visitor): void {
+function leave(node: PageNode, visitor: PageVisitor): void {
   if (isElement(node)) visitor.leave(node, node.localName.toLowerCase())
 }
 

@@ -9,7 +9,7 @@ import { fetchOver } from '../egress/fetch.ts'
 export type Demand = { amount: bigint; payTo: Address; validForSeconds: number }
 
 /** A signed authorization to move the money once until `validBefore` (Unix seconds). */
-export type Authorization = { nonce: Hex; to: Address; amount: bigint; validBefore: number }
+export type PaymentAuthorization = { nonce: Hex; to: Address; amount: bigint; validBefore: number }
 
 type PaidRequest = {
   url: string
@@ -27,7 +27,7 @@ type Payer = {
   /** Approves a demand; a throw prevents the signature. */
   allow(demand: Demand): Promise<void>
   /** Records the authorization before it is sent; a throw prevents sending. */
-  note(authorization: Authorization): Promise<void>
+  note(authorization: PaymentAuthorization): Promise<void>
 }
 
 /** `transactionHash` is the seller's claim, which only the chain can prove. */
@@ -118,7 +118,7 @@ function toDemand({ amount, payTo, maxTimeoutSeconds }: z.infer<typeof Requireme
   return { amount: BigInt(amount), payTo: `0x${payTo.slice(2).toLowerCase()}`, validForSeconds: maxTimeoutSeconds }
 }
 
-function toAuthorization(payload: unknown): Authorization {
+function toAuthorization(payload: unknown): PaymentAuthorization {
   const { to, value, validBefore, nonce } = Signed.parse(payload).authorization
   return {
     to: `0x${to.slice(2).toLowerCase()}`,

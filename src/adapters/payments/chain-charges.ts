@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { createChainReader, loadViem } from '../chain/reader.ts'
-import { type Authorization, createSettler, type Settler } from './settler.ts'
+import { createSettler, type Settler, type TransferAuthorization } from './settler.ts'
 
 type ChainChargesOptions = {
   rpcUrl: string | undefined
@@ -23,7 +23,7 @@ export type SignedPayment = {
   nonce: string
   amountMicros: number
   protocol: 'mpp' | 'x402'
-  authorization: Authorization
+  authorization: TransferAuthorization
 }
 
 /** The unverified signature of a request. */
@@ -184,7 +184,7 @@ function readX402(header: string): z.infer<typeof Mpp> | null {
   }
 }
 
-function pickAuthorization(payload: Authorization): Authorization {
+function pickAuthorization(payload: TransferAuthorization): TransferAuthorization {
   const { from, to, value, validAfter, validBefore, nonce, signature } = payload
   return { from, to, value, validAfter, validBefore, nonce, signature }
 }

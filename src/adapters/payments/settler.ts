@@ -5,7 +5,7 @@ import { createChainReader, findReceipt, loadViem, type ReadChain } from '../cha
 import { broadcast, readFees } from '../chain/token-chain.ts'
 
 /** A signed authorization (EIP-3009) that pays the platform once. Numbers are decimal strings, times Unix seconds. */
-export type Authorization = {
+export type TransferAuthorization = {
   from: string
   to: string
   value: string
@@ -29,10 +29,10 @@ export type Settler = {
   /** Runs tasks one at a time, because transactions of one account need consecutive nonces. */
   inTurn<T>(task: () => Promise<T>): Promise<T>
   /** Signs without sending. @throws AppError `payment_required` PAYMENT_REFUSED when the transaction would fail. */
-  sign(authorization: Authorization): Promise<SettlingTransaction>
+  sign(authorization: TransferAuthorization): Promise<SettlingTransaction>
   /** Idempotent, because the chain accepts a transaction once. */
   broadcast(raw: string): Promise<void>
-  findOutcome(authorization: Authorization, transaction: SettlingTransaction): Promise<Outcome>
+  findOutcome(authorization: TransferAuthorization, transaction: SettlingTransaction): Promise<Outcome>
 }
 
 type SettlerOptions = { rpcUrl: string; chainId: number; token: string; settlerKey: string }
@@ -63,7 +63,7 @@ export async function createSettler(options: SettlerOptions): Promise<Settler> {
   }
 }
 
-async function sign(options: SettlerOptions, read: ReadChain, authorization: Authorization) {
+async function sign(options: SettlerOptions, read: ReadChain, authorization: TransferAuthorization) {
   const [viem, { privateKeyToAccount }] = await Promise.all([loadViem(), import('viem/accounts')])
   const account = privateKeyToAccount(toHex(options.settlerKey))
   const { from, to, value, validAfter, validBefore, nonce, signature } = authorization
@@ -107,7 +107,7 @@ async function sign(options: SettlerOptions, read: ReadChain, authorization: Aut
 async function findOutcome(
   { token }: SettlerOptions,
   read: ReadChain,
-  authorization: Authorization,
+  authorization: TransferAuthorization,
   transaction: SettlingTransaction,
 ): Promise<Outcome> {
   const viem = await loadViem()
@@ -134,7 +134,7 @@ async function findOutcome(
 async function isAuthorizationUsed(
   client: PublicClient,
   token: Address,
-  { from, nonce }: Authorization,
+  { from, nonce }: TransferAuthorization,
   at: { blockNumber?: bigint },
 ): Promise<boolean> {
   const { getAddress, parseAbi } = await loadViem()
@@ -146,7 +146,7 @@ async function isAuthorizationUsed(
 async function findUse(
   client: PublicClient,
   token: Address,
-  { from, to, value, nonce }: Authorization,
+  { from, to, value, nonce }: TransferAuthorization,
   sinceBlock: number,
 ): Promise<Outcome> {
   const viem = await loadViem()

@@ -43,7 +43,7 @@ const Paired = z.object({
   name: z.string(),
   token: z.string(),
 })
-export type PairedMachine = z.infer<typeof Paired>
+export type PairingResult = z.infer<typeof Paired>
 const Noted = z.object({ success: z.literal(true), timestamp: z.string() })
 const Refused = z.object({ error: z.string() })
 
@@ -95,7 +95,7 @@ export function pairWithPlatform(
   platform: Platform,
   request: { code: string } & Pick<Machine, 'mode' | 'name' | 'version' | 'agentKind'>,
   signal: AbortSignal,
-): Promise<PairedMachine> {
+): Promise<PairingResult> {
   const path = '/api/installations/pair'
   return send(platform, { method: 'POST', path, token: null, body: request }, Paired, signal)
 }

@@ -9,7 +9,7 @@ export const CLIENT = 2
 const ERROR = 2
 
 /** Runs `work` and ends the span with its outcome. */
-export async function within<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
+export async function withinSpan<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
   try {
     const result = await work(span)
     span.end()

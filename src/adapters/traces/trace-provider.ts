@@ -2,8 +2,8 @@ import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
 import type { AgentChatRequest, AgentGateway } from '../gateways/gateway.ts'
 import type { AgentEndpoint } from '../gateways/http.ts'
 import type { AgentToolCall, AgentTurnEvent } from '../gateways/stream.ts'
-import type { AiProvider, ProviderRequest, TokenUsage } from '../models/provider.ts'
-import { CLIENT, endFailed, followToEnd, INTERNAL, type OpenTurns, within } from './spans.ts'
+import type { AiProvider, ProviderCall, TokenUsage } from '../models/provider.ts'
+import { CLIENT, endFailed, followToEnd, INTERNAL, type OpenTurns, withinSpan } from './spans.ts'
 
 /** Provider names that differ from the conventions' `gen_ai.provider.name`. */
 const PROVIDER_NAMES: Readonly<Record<string, string>> = { gemini: 'gcp.gemini' }
@@ -21,19 +21,19 @@ const NUMBERS: Readonly<Record<string, string>> = {
  * content.
  */
 export function traceProvider(tracer: Tracer, turns: OpenTurns, provider: AiProvider): AiProvider {
-  const begin = (operation: string, request: ProviderRequest) =>
+  const begin = (operation: string, request: ProviderCall) =>
     beginSpan({ tracer, turns }, provider.id, operation, request)
   return {
     ...provider,
     complete: (request, signal) =>
-      within(begin('chat', request), async (span) => {
+      withinSpan(begin('chat', request), async (span) => {
         const answer = await provider.complete(request, signal)
         span.setAttributes({ 'gen_ai.response.model': answer.model, 'gen_ai.response.id': answer.id })
         noteUsage(span, answer.usage)
         return answer
       }),
     embed: (request, signal) =>
-      within(begin('embeddings', request), async (span) => {
+      withinSpan(begin('embeddings', request), async (span) => {
         const answer = await provider.embed(request, signal)
         span.setAttribute('gen_ai.response.model', answer.model)
         noteUsage(span, answer.usage)
@@ -54,7 +54,7 @@ export function traceProvider(tracer: Tracer, turns: OpenTurns, provider: AiProv
 
 type Telling = { tracer: Tracer; turns: OpenTurns }
 
-function beginSpan({ tracer, turns }: Telling, provider: string, operation: string, { body }: ProviderRequest): Span {
+function beginSpan({ tracer, turns }: Telling, provider: string, operation: string, { body }: ProviderCall): Span {
   const numbers = Object.entries(NUMBERS).flatMap(([name, attribute]) =>
     typeof body[name] === 'number' ? [[attribute, body[name]] as const] : [],
   )
@@ -93,7 +93,7 @@ export function traceGateway(tracer: Tracer, { below, turns }: Nesting, gateway:
   return {
     ...gateway,
     chat: (endpoint, request, signal) =>
-      within(begin(endpoint, request), () => gateway.chat(endpoint, request, signal)),
+      withinSpan(begin(endpoint, request), () => gateway.chat(endpoint, request, signal)),
     streamChat: (endpoint, request, signal) =>
       followToEnd(begin(endpoint, request), gateway.streamChat(endpoint, request, signal), () => undefined),
     streamTurn(endpoint, request, signal) {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 import { type ByteLink, CHANNEL_PROTOCOL, type Channel, openChannel } from '../files/channel.ts'
 import type { FileNode, FolderNode, TreeNode } from '../files/list.ts'
-import { GitCommits, GitDiff, GitStatus, RemoteRequest } from '../git/messages.ts'
+import { GitCommits, RemoteRequest, RepositoryDiff, RepositoryStatus } from '../git/messages.ts'
 import { createRemoteSender, type SendToRemote } from '../git/remote.ts'
 import type { Download, WorkspaceFiles } from './workspace.ts'
 
@@ -63,8 +63,8 @@ export async function openServedFiles(link: ByteLink): Promise<ServedFiles> {
     makeFolder: async (path) => void (await call(z.null(), 'makeFolder', path)),
     rename: async (from, to) => void (await call(z.null(), 'rename', from, to)),
     delete: async (path) => void (await call(z.null(), 'delete', path)),
-    status: () => call(GitStatus, 'status'),
-    diff: (path) => call(GitDiff, 'diff', path),
+    status: () => call(RepositoryStatus, 'status'),
+    diff: (path) => call(RepositoryDiff, 'diff', path),
     log: (limit) => call(GitCommits, 'log', limit),
     commit: (message, author) => call(z.string().nullable(), 'commit', message, author),
     init: (message, author) => call(z.string().nullable(), 'init', message, author),

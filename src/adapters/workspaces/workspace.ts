@@ -1,17 +1,17 @@
 import {
   deleteEntry,
   downloadFile,
+  type FileAfterWrite,
   makeFolder,
   type ReadFile,
   readTextFile,
   renameEntry,
-  type WrittenFile,
   writeFile,
 } from '../files/files.ts'
 import { listTree, searchContent, searchNames } from '../files/list.ts'
 import type { FolderRoot } from '../files/open.ts'
 import type { GitAuthor } from '../git/git.ts'
-import type { GitCommit, GitDiff, GitStatus } from '../git/messages.ts'
+import type { GitCommit, RepositoryDiff, RepositoryStatus } from '../git/messages.ts'
 import type { PushFailure } from '../git/push.ts'
 import { createRemoteSender, type PushOptions } from '../git/remote.ts'
 import type { GitRunner } from '../git/runner.ts'
@@ -26,12 +26,12 @@ export type WorkspaceFiles = {
   searchContent(text: string): ReturnType<typeof searchContent>
   read(path: string): Promise<ReadFile>
   download(path: string): Promise<Download>
-  write(path: string, bytes: Uint8Array, ifMatch?: string | null): Promise<WrittenFile>
+  write(path: string, bytes: Uint8Array, ifMatch?: string | null): Promise<FileAfterWrite>
   makeFolder(path: string): Promise<void>
   rename(from: string, to: string): Promise<void>
   delete(path: string): Promise<void>
-  status(): Promise<GitStatus>
-  diff(path: string | null): Promise<GitDiff>
+  status(): Promise<RepositoryStatus>
+  diff(path: string | null): Promise<RepositoryDiff>
   log(limit: number): Promise<GitCommit[]>
   commit(message: string, author: GitAuthor): Promise<string | null>
   init(message: string, author: GitAuthor): Promise<string | null>

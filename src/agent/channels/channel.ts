@@ -35,7 +35,7 @@ export const Incoming = z.object({
 export type Incoming = z.infer<typeof Incoming>
 
 /** A button; pressing it returns `value`. At most 64 characters. */
-export type Choice = { label: string; value: string }
+export type ButtonChoice = { label: string; value: string }
 
 /** A pressed button, and the `text` of its message. */
 export type Pressed = { personId: string; value: string; place: ChatAddress; messageId: string; text: string }
@@ -55,7 +55,7 @@ export type Service = {
   /** Escapes the service's markup; the result is at most twice as long. */
   toLiteral(text: string): string
   /** Sends a message with buttons; undefined for services without buttons. */
-  writeChoices?(place: ChatAddress, text: string, choices: readonly Choice[]): Promise<string>
+  writeChoices?(place: ChatAddress, text: string, choices: readonly ButtonChoice[]): Promise<string>
   /**
    * Returns the direct chat with a person, created if necessary.
    * @throws when the person does not exist or cannot be reached.

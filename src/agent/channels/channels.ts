@@ -15,7 +15,7 @@ import type {
   Outbox,
   Pressed,
 } from './channel.ts'
-import { type Conversation, createConversation } from './conversation.ts'
+import { type BotConversation, createConversation } from './conversation.ts'
 import { type Guests, type ListedPerson, openGuests } from './guests.ts'
 import type { ChannelHistory } from './history.ts'
 import { type MessageInbox, openInbox, toChat } from './inbox.ts'
@@ -75,7 +75,7 @@ type Open = {
   owners: readonly string[]
   guests: Guests
   inbox: MessageInbox
-  conversation: Conversation
+  conversation: BotConversation
   end: Promise<void>
 }
 

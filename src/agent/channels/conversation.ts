@@ -10,7 +10,7 @@ import { STOPPED } from '../turns/turn.ts'
 import type { ChatAddress, Incoming, Service } from './channel.ts'
 import type { Guests } from './guests.ts'
 import { type AnswerEnd, type ChannelHistory, toAnswerEntry } from './history.ts'
-import { type MessageInbox, toChat, type Waiting } from './inbox.ts'
+import { type MessageInbox, toChat, type WaitingMessage } from './inbox.ts'
 import { createReply, type Reply } from './reply.ts'
 import type { SavedFiles } from './saved-files.ts'
 
@@ -36,14 +36,14 @@ type ConversationDeps = {
 }
 
 /** Handles messages of one channel, from admission to the end of the answer. */
-export type Conversation = {
+export type BotConversation = {
   /** Continues messages that an earlier run of the agent left. */
   resume(): Promise<void>
   receive(message: Incoming, isAddressed: boolean): Promise<void>
   idle(): Promise<void>
 }
 
-export function createConversation(deps: ConversationDeps): Conversation {
+export function createConversation(deps: ConversationDeps): BotConversation {
   const { channel, inbox, guests, log } = deps
   const chats = new KeyedQueue()
   const answering = new Set<Promise<void>>()
@@ -51,7 +51,7 @@ export function createConversation(deps: ConversationDeps): Conversation {
    * Starts the turn of a message. The chat's next turn starts after this one ends or waits for the owner. Null when the
    * agent is stopping.
    */
-  const openTurn = (message: Waiting): Promise<KeptTurn | null> =>
+  const openTurn = (message: WaitingMessage): Promise<KeptTurn | null> =>
     new Promise((resolve, reject) => {
       const task = async () => {
         if (deps.stopping.aborted || !isWaiting(inbox, message)) return resolve(null)
@@ -61,7 +61,7 @@ export function createConversation(deps: ConversationDeps): Conversation {
       }
       chats.run(toChat(channel, message.place), task).catch(reject)
     })
-  const begin = (message: Waiting) => {
+  const begin = (message: WaitingMessage) => {
     const work = answer(deps, message, openTurn)
       .catch((error: unknown) => {
         if (deps.ending.aborted) return
@@ -131,9 +131,9 @@ async function obey(deps: ConversationDeps, command: string, { place, messageId 
   return 'Stopped.'
 }
 
-type OpenTurn = (message: Waiting) => Promise<KeptTurn | null>
+type OpenTurn = (message: WaitingMessage) => Promise<KeptTurn | null>
 
-async function answer(deps: ConversationDeps, message: Waiting, openTurn: OpenTurn): Promise<void> {
+async function answer(deps: ConversationDeps, message: WaitingMessage, openTurn: OpenTurn): Promise<void> {
   const { channel, service, inbox, log, ending } = deps
   const keepSent = (ids: readonly string[]) => inbox.keepSent(message.id, ids)
   const reply = createReply({ service, message, keepSent, signal: ending })
@@ -152,7 +152,7 @@ async function answer(deps: ConversationDeps, message: Waiting, openTurn: OpenTu
 /** @returns false when the turn was not started: the next run of the agent answers the message. */
 async function deliver(
   deps: ConversationDeps,
-  message: Waiting,
+  message: WaitingMessage,
   { reply, openTurn }: { reply: Reply; openTurn: OpenTurn },
 ): Promise<boolean> {
   const typing = showTyping(deps, message)
@@ -189,7 +189,7 @@ async function deliver(
 }
 
 /** Starts the turn of a message, or joins the one that an earlier run started. @throws AppError TURN_STOPPED. */
-async function beginTurn(deps: ConversationDeps, message: Waiting): Promise<KeptTurn> {
+async function beginTurn(deps: ConversationDeps, message: WaitingMessage): Promise<KeptTurn> {
   const { inbox, keptTurns, savedFiles } = deps
   const known = await keptTurns.find(message.id)
   if (known) return known
@@ -210,7 +210,7 @@ async function note({ history, log, channel }: ConversationDeps, entry: Paramete
   })
 }
 
-async function noteQuestion(deps: ConversationDeps, message: Waiting): Promise<void> {
+async function noteQuestion(deps: ConversationDeps, message: WaitingMessage): Promise<void> {
   const { id, sessionKey, place, person, text, files, receivedAt } = message
   await note(deps, {
     type: 'message',
@@ -226,16 +226,16 @@ async function noteQuestion(deps: ConversationDeps, message: Waiting): Promise<v
   })
 }
 
-function isWaiting(inbox: MessageInbox, message: Waiting): boolean {
+function isWaiting(inbox: MessageInbox, message: WaitingMessage): boolean {
   return inbox.list().some(({ id }) => id === message.id)
 }
 
-function toContent({ place, person, text }: Waiting, notes: readonly string[]): string {
+function toContent({ place, person, text }: WaitingMessage, notes: readonly string[]): string {
   const said = place.isDirect ? text : `${person.name}: ${text}`
   return [said, ...notes].filter(Boolean).join('\n\n')
 }
 
-function showTyping({ service }: ConversationDeps, { place }: Waiting) {
+function showTyping({ service }: ConversationDeps, { place }: WaitingMessage) {
   // The indicator is optional, so a failure is ignored.
   const show = () => void service.showTyping(place).catch(() => undefined)
   show()

@@ -4,16 +4,16 @@ import { openStateFile } from '../state/files.ts'
 import { ChatAddress, Incoming } from './channel.ts'
 
 /** A message that waits for its answer; `sentIds` are the messages that contain the answer so far. */
-const Waiting = Incoming.extend({
+const WaitingMessage = Incoming.extend({
   sessionKey: z.string(),
   sentIds: z.array(z.string()),
   /** ISO 8601. */
   receivedAt: z.string().default(() => new Date().toISOString()),
 })
-export type Waiting = z.infer<typeof Waiting>
+export type WaitingMessage = z.infer<typeof WaitingMessage>
 
 const InboxState = z.object({
-  waiting: z.array(Waiting),
+  waiting: z.array(WaitingMessage),
   /** Ids of the most recently answered messages. */
   answered: z.array(z.string()),
   /** Suffix of the current session by chat, set by `/new`. */
@@ -23,7 +23,7 @@ const InboxState = z.object({
 })
 
 /** Null for a known message; `full` when too many wait. */
-type Added = Waiting | 'full' | null
+type Added = WaitingMessage | 'full' | null
 
 const MAX_WAITING = 100
 const MAX_GROUPS = 200
@@ -33,7 +33,7 @@ const KEPT_ANSWERED = 500
 /** Messages on disk from their arrival to the end of the answer. */
 export type MessageInbox = {
   add(message: Incoming, receivedAt: string): Promise<Added>
-  list(): readonly Waiting[]
+  list(): readonly WaitingMessage[]
   listGroups(): readonly ChatAddress[]
   keepSent(id: string, sentIds: readonly string[]): Promise<void>
   finish(id: string): Promise<void>

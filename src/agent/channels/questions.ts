@@ -4,7 +4,7 @@ import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { toVisible } from '../../core/text/lines.ts'
 import type { PlatformCall } from '../platform.ts'
-import type { ChatAddress, Choice, MessengerName, Pressed, Service } from './channel.ts'
+import type { ButtonChoice, ChatAddress, MessengerName, Pressed, Service } from './channel.ts'
 import { splitText } from './reply.ts'
 
 const Asked = z.object({ status: z.enum(['waiting', 'approved', 'denied', 'expired', 'used']) })
@@ -108,7 +108,7 @@ async function decide(call: PlatformCall, id: string, decision: object): Promise
   return status === null ? null : `Already decided: ${describe(status)}`
 }
 
-function toChoices(id: string, isApprovable: boolean): Choice[] {
+function toChoices(id: string, isApprovable: boolean): ButtonChoice[] {
   const deny = { label: 'Deny', value: `deny:${id}` }
   return isApprovable ? [{ label: 'Approve', value: `approve:${id}` }, deny] : [deny]
 }

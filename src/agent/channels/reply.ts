@@ -1,6 +1,6 @@
 import pRetry from 'p-retry'
 import type { Service } from './channel.ts'
-import type { Waiting } from './inbox.ts'
+import type { WaitingMessage } from './inbox.ts'
 
 /** Text of a message that the final answer no longer needs. */
 const LEFT_OVER = '…'
@@ -21,7 +21,7 @@ export type Reply = {
 
 type Needs = {
   service: Service
-  message: Waiting
+  message: WaitingMessage
   /** Stores the ids of sent messages, so that a resumed answer edits them. */
   keepSent: (ids: readonly string[]) => Promise<void>
   signal: AbortSignal

@@ -4,7 +4,7 @@ import { AppError } from '../../core/errors.ts'
 import { writeAtomically } from '../state/files.ts'
 import { makeFolders } from '../state/paths.ts'
 import type { SentFile, Service } from './channel.ts'
-import type { Waiting } from './inbox.ts'
+import type { WaitingMessage } from './inbox.ts'
 
 /** Relative to the workspace. */
 const FOLDER = 'inbox'
@@ -18,11 +18,11 @@ type Saved = { notes: string[]; images: string[] }
 /** Files of received messages, stored in the workspace. */
 export type SavedFiles = {
   /** Downloads the files that are not stored yet. @throws NodeJS.ErrnoException */
-  save(message: Waiting): Promise<Saved>
+  save(message: WaitingMessage): Promise<Saved>
 }
 
 export function createSavedFiles(workspace: string, service: Service): SavedFiles {
-  const saveOne = async (message: Waiting, file: SentFile, index: number): Promise<string> => {
+  const saveOne = async (message: WaitingMessage, file: SentFile, index: number): Promise<string> => {
     const name = `${message.id}-${index + 1}-${toSafeName(file.name)}`
     const folder = await makeFolders(await realpath(workspace), [FOLDER])
     const path = join(folder, name)

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { systemCode } from '../../core/files/system-error.ts'
 import { randomText } from '../../core/ids.ts'
-import type { Fact } from '../../core/text/lines.ts'
+import type { LineFact } from '../../core/text/lines.ts'
 import { writeAtomically } from './files.ts'
 
 const MAX_FACTS = 100
@@ -21,7 +21,7 @@ type About = { name?: string | undefined; session?: string | undefined; page?: s
  */
 export type FactStore = {
   /** Lists facts, newest last. @throws AppError when the store cannot be read. */
-  list(): Promise<Fact[]>
+  list(): Promise<LineFact[]>
   /** Returns the full text of a fact. @throws AppError `not_found`. */
   recall(key: string, signal?: AbortSignal): Promise<string>
   /**

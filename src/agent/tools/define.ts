@@ -52,10 +52,10 @@ export function defineTool<Schema extends z.ZodType>(definition: {
 type ToolCallOfModel = { id: string; name: string; input: unknown; signal: AbortSignal }
 
 /** Runs a tool: counts the call, asks the owner if necessary, and executes it with the approval. */
-export type Guard = (agentTool: AgentTool, call: ToolCallOfModel) => Promise<unknown>
+export type ToolGuard = (agentTool: AgentTool, call: ToolCallOfModel) => Promise<unknown>
 
 /** Converts tools to the AI SDK's format; every call passes `guard`. */
-export function toToolSet(tools: Readonly<Record<string, AgentTool>>, guard: Guard): ToolSet {
+export function toToolSet(tools: Readonly<Record<string, AgentTool>>, guard: ToolGuard): ToolSet {
   const never = new AbortController().signal
   return Object.fromEntries(
     Object.entries(tools).map(([name, agentTool]) => [

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { REHEARSED_MCP_TOOL, type RehearsalRequest, type RehearsedCall } from '../../core/agents/rehearsal.ts'
 import { AppError } from '../../core/errors.ts'
-import { type AgentTool, defineTool, type Guard } from './define.ts'
+import { type AgentTool, defineTool, type ToolGuard } from './define.ts'
 
 const MAX_CALLS = 12
 const MAX_ARGUMENT_CHARS = 2000
@@ -20,11 +20,11 @@ const Path = z.object({ path: z.string() })
 const Url = z.object({ url: z.string() })
 
 /** Replaces the tools of one turn: nothing is executed, and only the material can be read. */
-export type Rehearsal = { guard: Guard; tools: Readonly<Record<string, AgentTool>>; calls: RehearsedCall[] }
+export type Rehearsal = { guard: ToolGuard; tools: Readonly<Record<string, AgentTool>>; calls: RehearsedCall[] }
 
 export function createRehearsal({ material }: RehearsalRequest): Rehearsal {
   const calls: RehearsedCall[] = []
-  const guard: Guard = async (agentTool, { name, input }) => {
+  const guard: ToolGuard = async (agentTool, { name, input }) => {
     if (calls.length >= MAX_CALLS)
       throw new AppError('limited', `This turn may use at most ${MAX_CALLS} tools: answer now`)
     const found = findMaterial(material, name, input)

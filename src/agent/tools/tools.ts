@@ -13,7 +13,7 @@ import type { AgentWorkspace } from '../state/workspace.ts'
 import type { ToolOutput, TurnRecord } from '../turns/turn-record.ts'
 import type { ApprovalQuestion, Approvals } from './approvals.ts'
 import { type CountUse, countedKinds } from './day-limits.ts'
-import { type AgentTool, defineTool, type Guard, toToolSet } from './define.ts'
+import { type AgentTool, defineTool, type ToolGuard, toToolSet } from './define.ts'
 import { createFileTools } from './files.ts'
 import { loadMcpTools } from './mcp.ts'
 import { createMemoryTools } from './memory.ts'
@@ -107,9 +107,9 @@ function createGuard(
     onWaitForOwner,
   }: { approvals: Approvals; countUse: CountUse; repeats: Repeats; onWaitForOwner: () => void },
   { sessionKey, maxCalls, record }: { sessionKey: string | null; maxCalls: number; record: TurnRecord | null },
-): Guard {
+): ToolGuard {
   let calls = 0
-  const use: Guard = async (agentTool, call) => {
+  const use: ToolGuard = async (agentTool, call) => {
     const { name, input, signal } = call
     calls += 1
     if (calls > maxCalls) throw new AppError('limited', `This turn may use at most ${maxCalls} tools: answer now`)
@@ -134,7 +134,7 @@ function createGuard(
 }
 
 /** Saves each result before the model sees it. */
-function recording(use: Guard, record: TurnRecord): Guard {
+function recording(use: ToolGuard, record: TurnRecord): ToolGuard {
   return async (agentTool, call) => {
     try {
       const result = await use(agentTool, call)

@@ -1,4 +1,4 @@
-import { type Fact, toMemoryLines } from '../../core/text/lines.ts'
+import { type LineFact, toMemoryLines } from '../../core/text/lines.ts'
 import { toLocalTime } from '../../core/time-zone.ts'
 import type { AgentSkill } from '../tools/skills.ts'
 
@@ -6,7 +6,7 @@ type PromptParts = {
   name: string
   now: Date
   timeZone: string | null
-  facts: Fact[]
+  facts: LineFact[]
   skills: readonly AgentSkill[]
   canUseTools: boolean
   ownerInstructions: string | null

@@ -5,7 +5,7 @@ import { newId } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { currentRequestId } from '../../core/request-id.ts'
 import { toKnownError } from '../errors.ts'
-import type { Answer, Model, ModelRequest } from '../model.ts'
+import type { Answer, Model, TurnModelRequest } from '../model.ts'
 import { PLATFORM_AWAY } from '../platform.ts'
 import type { CompletionMessage } from '../schemas.ts'
 import type { OwnerInstructions } from '../state/instructions.ts'
@@ -172,7 +172,7 @@ async function attemptTurn(
   const added = past ? given.slice(-1) : given
   const messages = [...(past?.messages ?? []), ...added]
   const waitingTools = sessionKey === null ? [] : deps.listWaitingTools(sessionKey)
-  const instruct: ModelRequest['toInstructions'] = ({ canUseTools, timeZone }) =>
+  const instruct: TurnModelRequest['toInstructions'] = ({ canUseTools, timeZone }) =>
     toSystemPrompt({
       name: deps.name,
       now: startedAt,

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { type PairedMachine, pairWithPlatform } from '../../adapters/platform/client.ts'
+import { type PairingResult, pairWithPlatform } from '../../adapters/platform/client.ts'
 import { errorMessage, StartupError } from '../../core/errors.ts'
 import { parseBoundedJson } from '../../core/json/bounded-json.ts'
 import { sha256 } from '../../core/secrets.ts'
@@ -50,7 +50,7 @@ export async function pair(
   if (known?.codeHash === codeHash && known.platform === platform) return known
   const path = join(folder, FILE)
   requireWritable(folder)
-  const paired: PairedMachine = await pairWithPlatform({ baseUrl: platform, fetch }, { code, ...machine }, signal)
+  const paired: PairingResult = await pairWithPlatform({ baseUrl: platform, fetch }, { code, ...machine }, signal)
   const { installationId, agentId, userId, name, token } = paired
   const credentials = { platform, codeHash, installationId, agentId, userId, name, token }
   // Renamed into place: a crash while writing must not cost the credentials, because the code is used up.

@@ -5,11 +5,11 @@ import {
   type AgentTest,
   AgentTestList,
   type CaseResult,
-  type Estimate,
   OneAgentTest,
+  type TestEstimate,
 } from '../../features/conversations/agent-tests/schemas.ts'
 import type { ServerClient } from './client.ts'
-import { findAgent } from './find-agent.ts'
+import { findRemoteAgent } from './find-agent.ts'
 import { type ServerOptions, withServer } from './server.ts'
 import { toPlain, toTable } from './table.ts'
 
@@ -32,7 +32,7 @@ export function agentTestCommand(command: Command): void {
 }
 
 async function test(server: ServerClient, wanted: string, { json, estimate: onlyEstimate }: TestOptions) {
-  const { id } = await findAgent(server, wanted)
+  const { id } = await findRemoteAgent(server, wanted)
   const path = `/api/agents/${encodeURIComponent(id)}/injection-tests`
   const { estimate } = await server.ask(AgentTestList, 'GET', path)
   if (onlyEstimate) return json ? JSON.stringify({ agentId: id, estimate }) : describeEstimate(estimate)
@@ -57,7 +57,7 @@ async function follow(server: ServerClient, path: string, json: boolean): Promis
   }
 }
 
-function describeEstimate({ cases, inputTokens, outputTokens, costUsd }: Estimate): string {
+function describeEstimate({ cases, inputTokens, outputTokens, costUsd }: TestEstimate): string {
   const cost = costUsd === null ? 'at an unknown price' : `about ${costUsd.toFixed(4)} USD`
   return `${cases} cases, about ${inputTokens + outputTokens} tokens, ${cost}`
 }

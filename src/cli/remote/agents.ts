@@ -9,7 +9,7 @@ import { addExample } from '../example.ts'
 import { NotRunningError, UsageError } from '../exit.ts'
 import { agentTestCommand } from './agent-test.ts'
 import type { ServerClient } from './client.ts'
-import { findAgent, findAgents } from './find-agent.ts'
+import { findAgents, findRemoteAgent } from './find-agent.ts'
 import { updateCommand } from './rollout/command.ts'
 import { addServerOptions, type ServerOptions, withServer } from './server.ts'
 import { readCount, toPlain, toTable } from './table.ts'
@@ -99,7 +99,7 @@ async function listAgents(server: ServerClient): Promise<Report> {
 }
 
 async function readLogs(server: ServerClient, wanted: string, limit: number): Promise<Report> {
-  const { id } = await findAgent(server, wanted)
+  const { id } = await findRemoteAgent(server, wanted)
   const { lines, entries } = await server.ask(
     LogHistory,
     'GET',
@@ -113,20 +113,20 @@ async function readLogs(server: ServerClient, wanted: string, limit: number): Pr
 }
 
 async function act(server: ServerClient, name: string, wanted: string, said: string): Promise<Report> {
-  const agent = await findAgent(server, wanted)
+  const agent = await findRemoteAgent(server, wanted)
   const path = `/api/agents/${encodeURIComponent(agent.id)}/${name}`
   const json = await server.ask(z.looseObject({ success: z.literal(true) }), 'POST', path)
   return { text: toPlain(`${agent.name} ${said}`), json: { id: agent.id, ...json } }
 }
 
 async function deleteAgent(server: ServerClient, wanted: string): Promise<Report> {
-  const agent = await findAgent(server, wanted)
+  const agent = await findRemoteAgent(server, wanted)
   await server.ask(z.unknown(), 'DELETE', `/api/agents/${encodeURIComponent(agent.id)}`)
   return { text: toPlain(`${agent.name} is deleted`), json: { id: agent.id, deleted: true } }
 }
 
 async function chat(server: ServerClient, wanted: string, message: string): Promise<Report> {
-  const { id } = await findAgent(server, wanted)
+  const { id } = await findRemoteAgent(server, wanted)
   const sent = await server.ask(SentMessage, 'POST', '/api/chat', { agentId: id, message })
   return { text: toPlain(sent.reply), json: sent }
 }

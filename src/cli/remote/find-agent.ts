@@ -15,7 +15,7 @@ export async function findAgents(server: ServerClient): Promise<WebAgent[]> {
  * Finds an agent by id, or by name ignoring case.
  * @throws AppError `not_found`, `invalid` when several have the name.
  */
-export async function findAgent(server: ServerClient, wanted: string): Promise<WebAgent> {
+export async function findRemoteAgent(server: ServerClient, wanted: string): Promise<WebAgent> {
   const agents = await findAgents(server)
   const byId = agents.find(({ id }) => id === wanted)
   if (byId) return byId

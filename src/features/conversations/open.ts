@@ -4,7 +4,7 @@ import { createMcpClients } from '../../adapters/mcp/client.ts'
 import { createMcpOauth } from '../../adapters/mcp/oauth.ts'
 import type { Config } from '../../core/config.ts'
 import type { Base } from '../base.ts'
-import type { Asking } from './agent-messages/agent-messages.ts'
+import type { AskingAgents } from './agent-messages/agent-messages.ts'
 import { createTurns } from './chat/turns/turns.ts'
 import type { McpRenewals } from './mcp-servers/authorizations.ts'
 import type { McpListings } from './mcp-servers/use.ts'
@@ -17,7 +17,7 @@ export function openConversations(
   { summarizer, webhooks }: ConversationsSettings,
   { gateway, egress, egressOf }: { gateway: AgentGateway; egress: Egress; egressOf: (agentId: string) => Egress },
 ) {
-  const asking: Asking = new Map()
+  const asking: AskingAgents = new Map()
   const mcpListings: McpListings = new Map()
   const mcpRenewals: McpRenewals = new Map()
   return {

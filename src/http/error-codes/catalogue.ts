@@ -5,7 +5,7 @@ import type { ErrorCodes } from './error-code.ts'
 import { MONEY_CODES } from './money.ts'
 
 /** Meaning and remedy of each kind of error; codes add detail. */
-export const KINDS: Readonly<Record<ErrorKind, Readonly<{ means: string; remedy: string }>>> = {
+export const DOCUMENTED_KINDS: Readonly<Record<ErrorKind, Readonly<{ means: string; remedy: string }>>> = {
   invalid: { means: 'The request is not valid; the message names the field.', remedy: 'Correct it.' },
   unauthenticated: {
     means: 'The session, key or token is missing or not valid.',

@@ -14,7 +14,7 @@ import type { DeclaredRoute } from './routes.ts'
 export type Schema = Record<string, unknown>
 export type Content = Record<string, { schema?: Schema; examples?: Record<string, { value: unknown }> }>
 export type Parameter = { name: string; in: 'path' | 'query'; required: boolean; schema: Schema }
-export type Operation = {
+export type ApiOperation = {
   operationId: string
   summary: string
   tags: string[]
@@ -30,7 +30,7 @@ export type ApiDocument = {
   tags: { name: string; description: string }[]
   /** Domains, by which pages that show the document group its tags. */
   'x-tagGroups': { name: string; tags: string[] }[]
-  paths: Record<string, Record<string, Operation>>
+  paths: Record<string, Record<string, ApiOperation>>
   components: { schemas: Record<string, Schema>; securitySchemes: Record<string, Schema> }
 }
 
@@ -86,7 +86,7 @@ export async function writeApiDocument(routes: readonly DeclaredRoute[], api: Ap
 
 type ToSchema = (schema: z.ZodType, io: 'input' | 'output') => Schema
 
-function toOperation(route: DeclaredRoute, path: string, toSchema: ToSchema): Operation {
+function toOperation(route: DeclaredRoute, path: string, toSchema: ToSchema): ApiOperation {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '')
   if (!route.endpoint) throw new Error(`${route.method} ${route.path} (${route.api}) has no endpoint declaration`)
   const { summary, tag, bodyType } = route.endpoint
@@ -136,7 +136,7 @@ export function examplesOf(schema: z.ZodType): readonly unknown[] {
   return Array.isArray(examples) ? examples : []
 }
 
-function toResponses(route: DeclaredRoute, toSchema: ToSchema): Operation['responses'] {
+function toResponses(route: DeclaredRoute, toSchema: ToSchema): ApiOperation['responses'] {
   const kinds = Map.groupBy(errorKindsOf(route), statusOf)
   const errors = [...kinds].map(([status, names]) => [
     status,

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { Run, Swarm } from '../../../src/features/conversations/swarms/schemas.ts'
+import { Swarm, SwarmRun } from '../../../src/features/conversations/swarms/schemas.ts'
 import { FleetGraph, Trace } from '../../../src/features/monitoring/mission-control/schemas.ts'
 import { createAgent, signUp } from '../../harness/client.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
@@ -18,9 +18,9 @@ test('a swarm of two real agents runs a task, one summarizes, and mission contro
     await createAgent(person, { name: 'Two', model: MODEL }),
   ]
   const swarm = await read(Swarm, person.post('/api/swarms', { name: 'Pair', agents, summarizer: agents[1] }))
-  const started = await read(Run, person.post(`/api/swarms/${swarm.id}/run`, { task: 'When is tea?' }))
+  const started = await read(SwarmRun, person.post(`/api/swarms/${swarm.id}/run`, { task: 'When is tea?' }))
   const run = await until('the end of the run', async () => {
-    const now = await read(Run, person.get(`/api/swarms/${swarm.id}/runs/${started.id}`))
+    const now = await read(SwarmRun, person.get(`/api/swarms/${swarm.id}/runs/${started.id}`))
     return now.state === 'running' ? null : now
   })
   expect(run).toMatchObject({ state: 'completed', summary: 'Tea at four.', summaryError: null })

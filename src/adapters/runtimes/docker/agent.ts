@@ -138,12 +138,12 @@ export async function restoreInDocker(deps: DockerAgentDeps, id: string, file: s
 }
 
 /** Returns the program that it runs, according to its label. */
-export function kindOf(container: Container): AgentKind {
+export function agentKindOf(container: Container): AgentKind {
   return container.Config.Labels[LABELS.kind] === 'openclaw' ? 'openclaw' : 'stead'
 }
 
 export function driverOf(deps: Pick<DockerAgentDeps, 'drivers'>, container: Container): AgentDriver {
-  return deps.drivers[kindOf(container)]
+  return deps.drivers[agentKindOf(container)]
 }
 
 async function replace(deps: DockerAgentDeps, current: Container | null, wanted: Wanted): Promise<void> {

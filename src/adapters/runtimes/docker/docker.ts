@@ -19,12 +19,12 @@ import { noFiles, openVolumeFiles } from '../engine/files.ts'
 import { readLogLines, sinceOf } from '../engine/logs.ts'
 import { agentDrivers, BUILT_IN_IMAGE, type EngineRuntimeDeps, EngineShell } from '../engine/shell.ts'
 import {
+  agentKindOf,
   type DockerAgentDeps,
   deployInDocker,
   driverOf,
   findContainer,
   haltInDocker,
-  kindOf,
   removeFromDocker,
   restartInDocker,
   restoreInDocker,
@@ -128,7 +128,7 @@ function openParts({ engine, instance, digestKey }: EngineRuntimeDeps, asked: Ex
   const network = createDockerNetwork(engine, instance)
   const relays = createRelays(async (id) => {
     const container = await findContainer({ engine, instance }, id)
-    return container && connectToContainer(container, network.name, agentDrivers[kindOf(container)].port)
+    return container && connectToContainer(container, network.name, agentDrivers[agentKindOf(container)].port)
   })
   const own = { drivers: agentDrivers, network, relays, countCpus: createCpuCount(engine) }
   return { engine, instance, asked, digestKey, ...own }

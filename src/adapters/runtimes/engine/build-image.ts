@@ -10,7 +10,7 @@ import { AppError } from '../../../core/errors.ts'
 import { VERSION } from '../../../core/version.ts'
 import { steadDriver } from '../contract/agent-image.ts'
 import { type Engine, hasStatus, orNull, toEngineError } from './engine.ts'
-import { readLines } from './events.ts'
+import { readEventLines } from './events.ts'
 
 const DIGEST_LABEL = 'stead.contentDigest'
 /** Label with the packs of an image, which the next version's image gets too. */
@@ -61,7 +61,7 @@ async function importImage(engine: Engine, reference: string, source: ImageSourc
   const stream = await importing.catch((error) => {
     throw toEngineError(error)
   })
-  for await (const line of readLines(stream)) {
+  for await (const line of readEventLines(stream)) {
     const { error } = z.object({ error: z.string().optional() }).parse(JSON.parse(line))
     if (error) throw new AppError('internal', `The engine does not take the image: ${error}`)
   }

@@ -49,7 +49,7 @@ export async function* followEvents(
       )
       yield 'connected'
       pauseMs = FIRST_PAUSE_MS
-      for await (const line of readLines(stream)) {
+      for await (const line of readEventLines(stream)) {
         const event = toEvent(line)
         if (sinceNano !== null && event.atNano <= sinceNano) continue
         lastNano = Math.max(lastNano ?? 0, event.atNano)
@@ -73,7 +73,7 @@ function endWhenSilent(engine: Engine, connection: AbortController): Timer {
 }
 
 /** Yields the lines of a stream. */
-export async function* readLines(stream: NodeJS.ReadableStream): AsyncGenerator<string> {
+export async function* readEventLines(stream: NodeJS.ReadableStream): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of stream) {

@@ -4,7 +4,7 @@ import { hasVersion } from '../../../core/text/names.ts'
 import { type AgentImage, readImageLabels } from '../contract/agent-image.ts'
 import { imageNotFound, type PullProgress } from '../contract/runtime.ts'
 import { type Engine, hasStatus, orNull, toEngineError } from './engine.ts'
-import { readLines } from './events.ts'
+import { readEventLines } from './events.ts'
 
 const Progress = z.object({
   status: z.string().default(''),
@@ -60,7 +60,7 @@ async function fetchImage(engine: Engine, reference: string, { onProgress, signa
   const ended = AbortSignal.any([signal, bounds.signal])
   try {
     const stream = await engine.stream((docker) => docker.pull(withTag(reference), { abortSignal: ended }), ended)
-    for await (const line of readLines(stream)) {
+    for await (const line of readEventLines(stream)) {
       const progress = readProgress(line)
       bounds.note(progress)
       onProgress(progress)

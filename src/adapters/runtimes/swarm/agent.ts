@@ -35,7 +35,7 @@ import {
   scale,
   secretsOf,
   toServiceSpec,
-  type Wanted,
+  type WantedService,
   wantedOf,
   withGeneration,
   withNode,
@@ -68,7 +68,11 @@ export async function startInSwarm(deps: SwarmRuntimeParts, id: string, options:
 }
 
 /** Stops the agent, by force after 30 s. @throws AppError `not_found`. */
-export async function stopInSwarm(deps: SwarmRuntimeParts, id: string, wanted: Wanted = 'stopped'): Promise<void> {
+export async function stopInSwarm(
+  deps: SwarmRuntimeParts,
+  id: string,
+  wanted: WantedService = 'stopped',
+): Promise<void> {
   const found = await getAgentService(deps, id)
   // Scale down first, so that the ended task is not restarted.
   await changeService(deps, found.service, (spec) => scale(spec, wanted, 0))

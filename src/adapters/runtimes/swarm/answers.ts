@@ -57,9 +57,9 @@ export const SwarmService = z.object({ ID: z.string(), Version: z.object({ Index
 /** The service of an agent. */
 export type SwarmService = z.infer<typeof SwarmService>
 
-export const Cluster = z.object({ ID: z.string() })
+export const SwarmCluster = z.object({ ID: z.string() })
 /** The swarm part of the engine's info. */
-export const Membership = z.object({ NodeID: z.string(), NodeAddr: z.string(), ControlAvailable: z.boolean() })
+export const SwarmMembership = z.object({ NodeID: z.string(), NodeAddr: z.string(), ControlAvailable: z.boolean() })
 
 /** Parses the engine's tasks, oldest first. @throws ZodError when they do not match Docker's API. */
 export const Tasks = z.array(SwarmTask).transform((tasks) => tasks.sort((a, b) => +a.CreatedAt - +b.CreatedAt))

@@ -5,14 +5,14 @@ import type { AgentDriver } from '../contract/agent-image.ts'
 import { type AgentKind, agentNotFound, engineUnavailable } from '../contract/runtime.ts'
 import { type Engine, hasStatus, LABELS, orNull } from '../engine/engine.ts'
 import {
-  Cluster,
   findLive,
   findNodeAddress,
   hasTaskEnded,
-  Membership,
   mayTaskRun,
   Nodes,
   type ServiceSpec,
+  SwarmCluster,
+  SwarmMembership,
   type SwarmNode,
   SwarmService,
   type SwarmTask,
@@ -83,7 +83,7 @@ export class ClusterGuard {
 
   /** @throws AppError `internal` {code: 'ENGINE_UNAVAILABLE'} when this is no manager, or of another swarm. */
   async require(docker: Docker): Promise<OwnNode> {
-    const { ID } = Cluster.parse(await docker.swarmInspect())
+    const { ID } = SwarmCluster.parse(await docker.swarmInspect())
     this.#believe(ID)
     this.#self ??= await findSelf(docker)
     return this.#self
@@ -129,7 +129,7 @@ function whyUnreachable(address: string): string | null {
 /** Returns why an engine cannot run agents in a swarm; null when it can. */
 export async function whyNoSwarm(engine: Engine): Promise<string | null> {
   const info: { Swarm?: unknown } = await engine.ask((docker) => docker.info())
-  const membership = Membership.safeParse(info.Swarm)
+  const membership = SwarmMembership.safeParse(info.Swarm)
   if (!membership.success || !membership.data.ControlAvailable) {
     return 'the engine is no manager of a swarm (docker swarm init --advertise-addr)'
   }
@@ -138,14 +138,14 @@ export async function whyNoSwarm(engine: Engine): Promise<string | null> {
 
 async function findSelf(docker: Docker): Promise<OwnNode> {
   const info: { Swarm?: unknown } = await docker.info()
-  const { NodeID, NodeAddr } = Membership.parse(info.Swarm)
+  const { NodeID, NodeAddr } = SwarmMembership.parse(info.Swarm)
   return { nodeId: NodeID, address: NodeAddr }
 }
 
 /** Returns whether the engine is a responding manager of a swarm. @throws as the engine. */
 export async function isManager(engine: Engine): Promise<boolean> {
   const info: { Swarm?: unknown } = await engine.ask((docker) => docker.info())
-  const membership = Membership.safeParse(info.Swarm)
+  const membership = SwarmMembership.safeParse(info.Swarm)
   return membership.success && membership.data.ControlAvailable
 }
 

@@ -8,7 +8,7 @@ import type { ServiceSpec, SwarmService } from './answers.ts'
  * Desired state of an agent: `exited` replaces `running` after a configuration error, `held` waits for the next start
  * of the platform, `moving` waits for its files on another node.
  */
-export type Wanted = 'running' | 'stopped' | 'exited' | 'held' | 'moving'
+export type WantedService = 'running' | 'stopped' | 'exited' | 'held' | 'moving'
 
 /** Additional labels of services, which do not change their tasks. */
 const WANTED_LABEL = 'stead.wanted'
@@ -123,7 +123,7 @@ function toTmpfs(path: string, options: string) {
 }
 
 /** Returns the agent's desired state. */
-export function wantedOf({ Spec }: SwarmService): Wanted {
+export function wantedOf({ Spec }: SwarmService): WantedService {
   const label = Spec.Labels[WANTED_LABEL]
   if (label === 'exited' || label === 'held' || label === 'moving') return label
   // An administrator may have scaled the service.
@@ -136,7 +136,7 @@ export function isScaledByHand({ Spec }: SwarmService): boolean {
 }
 
 /** Returns the spec with another desired state and 1 or 0 `replicas`. */
-export function scale(spec: ServiceSpec, wanted: Wanted, replicas: number): ServiceSpec {
+export function scale(spec: ServiceSpec, wanted: WantedService, replicas: number): ServiceSpec {
   return {
     ...spec,
     Labels: { ...spec.Labels, [WANTED_LABEL]: wanted },

@@ -1,5 +1,9 @@
 import { AppError } from '../../../core/errors.ts'
-import { ChangedHeartbeat, type Heartbeat, OneHeartbeat } from '../../../features/conversations/heartbeat/schemas.ts'
+import {
+  ChangedHeartbeat,
+  type HeartbeatConfig,
+  OneHeartbeat,
+} from '../../../features/conversations/heartbeat/schemas.ts'
 import type { ServerClient } from '../client.ts'
 import { type Change, toChanges } from './diff/change.ts'
 import type { WantedHeartbeat } from './fleet-file.ts'
@@ -60,7 +64,7 @@ export async function exportHeartbeat(
   return { frequency, enabled, agent: isAlone ? limited.name : limited.id }
 }
 
-async function readHeartbeat(server: ServerClient): Promise<Heartbeat> {
+async function readHeartbeat(server: ServerClient): Promise<HeartbeatConfig> {
   return (await server.ask(OneHeartbeat, 'GET', PATH)).heartbeat
 }
 

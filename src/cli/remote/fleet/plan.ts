@@ -1,7 +1,7 @@
 import { AppError } from '../../../core/errors.ts'
 import { UsageError } from '../../exit.ts'
 import type { ServerClient } from '../client.ts'
-import { type Change, join, type Part, toChanges } from './diff/change.ts'
+import { type Change, joinParts, type Part, toChanges } from './diff/change.ts'
 import { diffServers } from './diff/servers.ts'
 import {
   type DiffOptions,
@@ -68,7 +68,12 @@ function requireEachOnce(agents: readonly ListedAgent[]): void {
 }
 
 function planChange(want: WantedAgent, have: PresentAgent, options: DiffOptions): AgentPlan {
-  return { verb: 'change', id: have.id, name: have.name, ...join([rename(want, have), diffAgent(want, have, options)]) }
+  return {
+    verb: 'change',
+    id: have.id,
+    name: have.name,
+    ...joinParts([rename(want, have), diffAgent(want, have, options)]),
+  }
 }
 
 /** The settings are part of the creation, so that the agent is deployed once. */
@@ -79,7 +84,7 @@ function planCreation(want: WantedAgent, options: DiffOptions): AgentPlan {
     Object.entries(settings.calls[0]?.body ?? {}).filter(([, value]) => value !== null),
   )
   const body = { name: want.name, ...(model !== undefined && { model }), config }
-  const others = join(diffOthers(want, present, options))
+  const others = joinParts(diffOthers(want, present, options))
   const calls = [{ method: 'POST', path: '/api/agents/provision', body } as const, ...others.calls]
   return { verb: 'create', id: null, name: want.name, changes: [...settings.changes, ...others.changes], calls }
 }
@@ -94,7 +99,7 @@ function rename({ name }: WantedAgent, have: PresentAgent): Part {
 }
 
 function diffAgent(want: WantedAgent, have: PresentAgent, options: DiffOptions): Part {
-  return join([diffSettings(want, have, options), ...diffOthers(want, have, options)])
+  return joinParts([diffSettings(want, have, options), ...diffOthers(want, have, options)])
 }
 
 function diffOthers(want: WantedAgent, have: PresentAgent, options: DiffOptions): Part[] {

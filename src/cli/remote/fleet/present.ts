@@ -28,9 +28,9 @@ export type PresentAgent = {
   mail: boolean
   webhook: string | null
   caps: z.infer<typeof Caps>
-  instructions: Instructions
+  instructions: PresentInstructions
 }
-type Instructions = { text: string | null; unreadable: string | null }
+type PresentInstructions = { text: string | null; unreadable: string | null }
 export type ListedAgent = Pick<FleetAgent, 'id' | 'name' | 'labels'>
 
 /** Lists all agents of the caller by name. */
@@ -67,10 +67,10 @@ export async function readPresent(
   return { id, name, labels, config, tools, servers, schedules, caps, instructions, ...channels }
 }
 
-const NOT_READ: Instructions = { text: null, unreadable: null }
+const NOT_READ: PresentInstructions = { text: null, unreadable: null }
 
 /** A stopped, unreachable or external agent has no readable instructions; everything else is known. */
-async function readInstructions(server: ServerClient, path: string): Promise<Instructions> {
+async function readInstructions(server: ServerClient, path: string): Promise<PresentInstructions> {
   try {
     const { text } = await server.ask(ShownInstructions, 'GET', path)
     return { text, unreadable: null }

@@ -5,10 +5,10 @@ import { DeploymentList, UpdatedImage } from '../../../features/agents/deploymen
 import type { WebAgent } from '../../../features/agents/registry/schemas.ts'
 import { UsageError } from '../../exit.ts'
 import type { ServerClient } from '../client.ts'
-import { findAgent, findAgents } from '../find-agent.ts'
+import { findAgents, findRemoteAgent } from '../find-agent.ts'
 import { type ServerOptions, withServer } from '../server.ts'
 import { readCount, toPlain } from '../table.ts'
-import { type Fate, type Member, type MemberReport, rollOut } from './roll-out.ts'
+import { type Fate, type MemberReport, type RolloutMember, rollOut } from './roll-out.ts'
 
 const MOST_AT_ONCE = 32
 const FATES: Readonly<Record<Fate, string>> = {
@@ -79,7 +79,7 @@ async function findOne(
   { image }: UpdateOptions,
 ): Promise<RemoteAgent[]> {
   const [server] = servers
-  return server ? [toRemoteAgent(server, await findAgent(server, wanted), image)] : []
+  return server ? [toRemoteAgent(server, await findRemoteAgent(server, wanted), image)] : []
 }
 
 /** Selects running and sleeping agents: a stopped one gets the newest image at its own update. */
@@ -115,7 +115,7 @@ function print(reports: readonly MemberReport<RemoteAgent>[], { all, json }: Upd
 }
 
 /** An agent on a server as a roll-out member. */
-type RemoteAgent = Member & { id: string }
+type RemoteAgent = RolloutMember & { id: string }
 
 const LOOK_MS = 1000
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type Fate, type Member, rollOut, toWaves } from './roll-out.ts'
+import { type Fate, type RolloutMember, rollOut, toWaves } from './roll-out.ts'
 
 const NEVER = () => {}
 
@@ -8,7 +8,7 @@ function fleet(size: number, { bad = '', stuck = '' } = {}) {
   const done: string[] = []
   let underWay = 0
   let mostUnderWay = 0
-  const members = Array.from({ length: size }, (_, index): Member => {
+  const members = Array.from({ length: size }, (_, index): RolloutMember => {
     const name = String.fromCharCode(97 + index)
     return {
       name,

@@ -2,7 +2,7 @@
 export type Fate = 'updated' | 'failed' | 'returned' | 'kept'
 
 /** A member of a roll-out. Both functions throw when the agent does not run afterwards. */
-export type Member = {
+export type RolloutMember = {
   name: string
   /** Updates the agent. @returns a function that rolls it back; null when nothing was replaced. */
   update(): Promise<(() => Promise<void>) | null>
@@ -19,7 +19,7 @@ type Listener<T> = (report: MemberReport<T>) => void
  * a failure no further wave starts and updated agents are rolled back; the failed one has rolled back itself.
  * @returns the outcomes in the order of `members`.
  */
-export async function rollOut<T extends Member>(
+export async function rollOut<T extends RolloutMember>(
   members: readonly T[],
   mostAtOnce: number,
   listen: Listener<T>,
@@ -54,7 +54,7 @@ export async function rollOut<T extends Member>(
 }
 
 /** One by one: a rollback must not overload the machine. */
-async function putBackAll<T extends Member>(
+async function putBackAll<T extends RolloutMember>(
   returns: ReadonlyMap<T, () => Promise<void>>,
   note: Listener<T>,
 ): Promise<void> {

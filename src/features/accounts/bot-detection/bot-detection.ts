@@ -5,7 +5,7 @@ import { isSameSecret, sha256 } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { throttles } from '../users/tables.ts'
-import type { Challenge, Proof } from './schemas.ts'
+import type { Proof, ProofChallenge } from './schemas.ts'
 
 /** User agents of declared crawlers. Plain HTTP clients such as curl pass, because installers and scripts use them. */
 const CRAWLER = /bot\b|crawl|spider|slurp|headless(?!chrome)/i
@@ -42,7 +42,7 @@ export async function requireHuman({ mode, proofOfWork }: BotDetection, suspect:
 export function issueChallenge(
   { mode, proofOfWork }: BotDetection,
   { isFromCrowd }: { isFromCrowd: boolean },
-): Challenge {
+): ProofChallenge {
   const challenge = proofOfWork.issue()
   const isAsked = mode === 'pow' || (mode === 'basic' && isFromCrowd)
   return isAsked ? challenge : { ...challenge, difficulty: 0 }
@@ -57,7 +57,7 @@ export const DIFFICULTY_BITS = 18
 const LIFETIME_MS = 10 * 60_000
 
 type ProofOfWork = {
-  issue(): Challenge
+  issue(): ProofChallenge
   /** Returns whether the proof solves an unexpired challenge of this server for the first time, and uses it up. */
   accept(proof: Proof): Promise<boolean>
 }

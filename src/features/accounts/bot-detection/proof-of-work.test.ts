@@ -6,7 +6,7 @@ import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import { throttles } from '../users/tables.ts'
 import { createProofOfWork } from './bot-detection.ts'
-import { Challenge } from './schemas.ts'
+import { ProofChallenge } from './schemas.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 
@@ -15,7 +15,7 @@ function withProofs(environment: Record<string, string> = { BOT_DETECTION: 'pow'
   const platform = testPlatform({ environment })
   return {
     ...platform,
-    challenge: () => read(Challenge, platform.web.request('/api/auth/challenge')),
+    challenge: () => read(ProofChallenge, platform.web.request('/api/auth/challenge')),
     register: async (proof: unknown, email = ADA.email) =>
       platform.web.request('/api/register', json('POST', { ...ADA, email, proof })),
   }
@@ -40,7 +40,8 @@ describe('when one network signed up 100 times within an hour', () => {
     const it = testPlatform({ environment })
     const send = (address: string, email: string, proof?: unknown) =>
       it.api('web', { address }).request('/api/register', json('POST', { ...ADA, email, proof }))
-    const challenge = (address: string) => read(Challenge, it.api('web', { address }).request('/api/auth/challenge'))
+    const challenge = (address: string) =>
+      read(ProofChallenge, it.api('web', { address }).request('/api/auth/challenge'))
     /** Few enough at once that the hasher takes all of them. */
     const fill = async (addressOf: (index: number) => string, count = 100) => {
       const statuses: number[] = []

@@ -10,5 +10,5 @@ export const Proof = z.object({
 export type Proof = z.infer<typeof Proof>
 
 /** `GET /api/auth/challenge`: `difficulty` in bits, 0 when no proof is required; valid once, until `expiresAt`. */
-export const Challenge = z.object({ challenge: z.string(), difficulty: z.number(), expiresAt: z.string() })
-export type Challenge = z.infer<typeof Challenge>
+export const ProofChallenge = z.object({ challenge: z.string(), difficulty: z.number(), expiresAt: z.string() })
+export type ProofChallenge = z.infer<typeof ProofChallenge>

@@ -14,7 +14,7 @@ import type { RepeatingJob } from '../../../jobs/runner.ts'
 import type { Base } from '../../base.ts'
 import { users } from '../users/tables.ts'
 import { isWalletEmail } from '../users/users.ts'
-import { PROBLEMS, toMail, toMessage } from './notices.ts'
+import { PROBLEMS, toMail, toNoticeMessage } from './notices.ts'
 import { MAIL_CHANNEL } from './schemas.ts'
 import { afterQuietHours, enqueueChannel, findNoticePreferences, NOTICE_JOB } from './send-notice.ts'
 import { noticeChannels, noticeDeliveries, noticeSettings, notices } from './tables.ts'
@@ -59,7 +59,7 @@ function openChannel(deps: NoticeDeps, userId: string, channelId: string): Send 
   const channel = deps.db.select().from(noticeChannels).where(isThis).get()
   if (!channel) return null
   const messenger = deps.openMessenger(openRecipient(deps.sealer, channel))
-  return (notice, signal) => messenger(toMessage(notice), signal)
+  return (notice, signal) => messenger(toNoticeMessage(notice), signal)
 }
 
 export function openRecipient(

@@ -75,7 +75,7 @@ function toTitle({ kind, agentName, reminders }: Pick<NoticeRow, 'kind' | 'agent
   return reminders === 0 ? title : `Still: ${title}`
 }
 
-export function toMessage(notice: NoticeRow): Message {
+export function toNoticeMessage(notice: NoticeRow): Message {
   const { id, kind, agentId, agentName, text, reminders, createdAt, toldAt } = notice
   const data = { id, kind, agentId, agentName, text, reminders, createdAt: createdAt.toISOString() }
   const event: NoticeEvent = { version: 1, type: `notice.${kind}`, timestamp: toldAt.toISOString(), data }

@@ -9,7 +9,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { users } from '../users/tables.ts'
 import { type NoticeDeps, openMail, openRecipient } from './deliver.ts'
-import { toMessage } from './notices.ts'
+import { toNoticeMessage } from './notices.ts'
 import {
   type ChangeChannelRequest,
   type CreateChannelRequest,
@@ -19,7 +19,7 @@ import {
 } from './schemas.ts'
 import { noticeChannels, type notices } from './tables.ts'
 
-export type ChannelDeps = NoticeDeps
+export type OwnerChannelDeps = NoticeDeps
 type ChannelRow = typeof noticeChannels.$inferSelect
 
 const MAX_CHANNELS = 10
@@ -37,7 +37,7 @@ const NAMES: Readonly<Record<ChannelRow['kind'], string>> = {
  * @throws AppError `invalid` with the receiver's error, `limited` beyond ten channels.
  */
 export async function createChannel(
-  deps: ChannelDeps,
+  deps: OwnerChannelDeps,
   userId: string,
   request: CreateChannelRequest,
   signal: AbortSignal,
@@ -76,7 +76,7 @@ export async function createChannel(
  * may belong to another person.
  */
 export async function testChannel(
-  deps: ChannelDeps,
+  deps: OwnerChannelDeps,
   userId: string,
   id: string,
   signal: AbortSignal,
@@ -86,7 +86,7 @@ export async function testChannel(
 }
 
 export async function changeChannel(
-  { db }: ChannelDeps,
+  { db }: OwnerChannelDeps,
   userId: string,
   id: string,
   { name, kinds }: ChangeChannelRequest,
@@ -99,7 +99,7 @@ export async function changeChannel(
 }
 
 /** Pending deliveries of the channel are dropped. */
-export async function deleteChannel({ db }: ChannelDeps, userId: string, id: string): Promise<void> {
+export async function deleteChannel({ db }: OwnerChannelDeps, userId: string, id: string): Promise<void> {
   await write(db, (tx) => {
     getChannel(tx, userId, id)
     tx.delete(noticeChannels).where(eq(noticeChannels.id, id)).run()
@@ -111,7 +111,7 @@ export function forgetChannels(tx: Tx, userId: string): void {
   tx.delete(noticeChannels).where(eq(noticeChannels.userId, userId)).run()
 }
 
-export function listChannels({ db }: Pick<ChannelDeps, 'db'>, userId: string): NoticeChannel[] {
+export function listChannels({ db }: Pick<OwnerChannelDeps, 'db'>, userId: string): NoticeChannel[] {
   const rows = db.select().from(noticeChannels).where(eq(noticeChannels.userId, userId))
   return rows.orderBy(asc(sql`rowid`)).all().map(toChannel)
 }
@@ -155,12 +155,12 @@ function toRecipient(request: CreateChannelRequest, secret: string | null): Reci
   }
 }
 
-async function tryRecipient(deps: ChannelDeps, recipient: Recipient, signal: AbortSignal): Promise<string | null> {
-  const { error } = await deps.openMessenger(recipient)(toMessage(composeTest(deps.clock)), signal)
+async function tryRecipient(deps: OwnerChannelDeps, recipient: Recipient, signal: AbortSignal): Promise<string | null> {
+  const { error } = await deps.openMessenger(recipient)(toNoticeMessage(composeTest(deps.clock)), signal)
   return error
 }
 
-async function tryMail(deps: ChannelDeps, userId: string, signal: AbortSignal): Promise<string | null> {
+async function tryMail(deps: OwnerChannelDeps, userId: string, signal: AbortSignal): Promise<string | null> {
   if (!deps.mailer.isConfigured)
     throw new AppError('unavailable', 'This server sends no mail', { code: 'NOT_CONFIGURED' })
   const user = deps.db.select({ verifiedAt: users.emailVerifiedAt }).from(users).where(eq(users.id, userId)).get()

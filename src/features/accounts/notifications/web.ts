@@ -12,11 +12,11 @@ import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import { listNotices } from './notices.ts'
 import type { OperatorChannel } from './notify-operators.ts'
 import {
-  type ChannelDeps,
   changeChannel,
   createChannel,
   deleteChannel,
   listChannels,
+  type OwnerChannelDeps,
   testChannel,
   toChannel,
 } from './owner-channels.ts'
@@ -97,7 +97,7 @@ async function sendTest(
 const onFullDisk: RouteOptions = { worksOnFullDisk: true }
 
 /** Notice routes of the web API: session cookie only, so API keys can neither read nor redirect notices. */
-export function noticesWeb(deps: ChannelDeps & { guards: Guards; requestsPerMinute: { password: number } }) {
+export function noticesWeb(deps: OwnerChannelDeps & { guards: Guards; requestsPerMinute: { password: number } }) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards
   // Creating or testing a channel sends a message to a third party.

@@ -40,7 +40,7 @@ export type SignUp = {
  * @throws AppError `forbidden` when sign-up is closed, the invitation is invalid or a proof of work is missing,
  * `conflict` for a taken address, `invalid` for a wallet's address and for a common password.
  */
-export async function register(
+export async function registerAccount(
   deps: Base & { passwords: Passwords; mailer: Mailer; signUp: SignUp },
   request: RegisterRequest,
   origin: SignUpOrigin,

@@ -10,7 +10,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { Base } from '../../base.ts'
 import { type BotDetection, issueChallenge, requireHuman } from '../bot-detection/bot-detection.ts'
-import { Challenge } from '../bot-detection/schemas.ts'
+import { ProofChallenge } from '../bot-detection/schemas.ts'
 import { type KnownDevices, visitorOf } from '../lockout/known-devices.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import { getReferrals } from '../referrals/referrals.ts'
@@ -19,7 +19,7 @@ import { clearSessionCookie, readSessionToken, startSession } from '../sessions/
 import { ReferralsResponse } from '../users/schemas.ts'
 import { login } from './login.ts'
 import type { SignUp } from './register.ts'
-import { hasAccounts, isCrowded, register, requireOwnerSetUp } from './register.ts'
+import { hasAccounts, isCrowded, registerAccount, requireOwnerSetUp } from './register.ts'
 import {
   CsrfToken,
   LoginRequest,
@@ -53,7 +53,7 @@ export function accountsWeb(
 
   app.get(
     '/api/auth/challenge',
-    endpoint({ summary: 'Returns a proof-of-work challenge', tag: 'Sign-in', responses: { 200: Challenge } }),
+    endpoint({ summary: 'Returns a proof-of-work challenge', tag: 'Sign-in', responses: { 200: ProofChallenge } }),
     limitRate(() => deps.requestsPerMinute.register, 'Too many requests'),
     (c) => c.json(issueChallenge(deps.botDetection, { isFromCrowd: isCrowded(deps, c.env.address) })),
   )
@@ -77,7 +77,7 @@ export function accountsWeb(
       const userAgent = c.req.header('user-agent')
       const isFromCrowd = isCrowded(deps, address)
       const hasProof = await requireHuman(deps.botDetection, { userAgent, honeypot, proof, isFromCrowd })
-      const { id, email, name } = await register(deps, request, { address, hasProof })
+      const { id, email, name } = await registerAccount(deps, request, { address, hasProof })
       return c.json({ id, email, name })
     },
   )

@@ -7,7 +7,7 @@ const address = (problem: string) =>
     .transform((text): `0x${string}` => `0x${text.slice(2)}`)
 
 /** `POST /api/auth/social-id/verify`. A missing token gets 401 by the route, not 400. */
-export const VerifyRequest = z.object({
+export const VerifyIdentityRequest = z.object({
   fidToken: z.string().max(16_384).optional().catch(undefined),
   address: address('Invalid Ethereum address').nullish(),
 })

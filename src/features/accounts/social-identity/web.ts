@@ -15,7 +15,7 @@ import {
   RefreshRequest,
   SocialSession,
   StatedGateOutcome,
-  VerifyRequest,
+  VerifyIdentityRequest,
 } from './schemas.ts'
 import { SESSION_SECONDS, type SocialId, type SocialTokenIssuer } from './tokens.ts'
 
@@ -65,7 +65,7 @@ export function socialIdentityWeb(deps: {
       ...onFullDisk,
     }),
     limit,
-    validate('json', VerifyRequest),
+    validate('json', VerifyIdentityRequest),
     async (c) => {
       const { fidToken, address = null } = c.req.valid('json')
       if (!fidToken) throw new AppError('unauthenticated', 'Missing Farcaster ID token')

@@ -2,7 +2,7 @@ import { and, count, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
-import { inRanges, isBehind, type NewestFirst, newestFirst, type Place, readPage } from '../../../db/pages.ts'
+import { inRanges, isBehind, type NewestFirst, newestFirst, type PagePlace, readPage } from '../../../db/pages.ts'
 import { apiKeys } from '../../accounts/keys/tables.ts'
 import { identities } from '../../accounts/sign-in/tables.ts'
 import { sessions, type UserRow, users } from '../../accounts/users/tables.ts'
@@ -83,7 +83,7 @@ export function toAdminUser(row: UserRow, rules: AccountRules): AdminUser {
 async function findUsers(
   db: Db,
   { search, limit }: Pick<UserQuery, 'search' | 'limit'>,
-  from: Place | undefined,
+  from: PagePlace | undefined,
   signal: AbortSignal,
 ): Promise<SQL> {
   const ids: string[] = []
@@ -105,7 +105,7 @@ function matches(search: string): SQL {
   return sql`(instr(${users.email}, ${search}) > 0 OR instr(lower(${users.name}), ${search}) > 0)`
 }
 
-function getPlace(db: Db, id: string): Place {
+function getPlace(db: Db, id: string): PagePlace {
   const place = db.select({ time: users.createdAt, id: users.id }).from(users).where(eq(users.id, id)).get()
   if (!place) throw new AppError('invalid', 'after is not an account')
   return place

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type LogLevel, LogLevels, type LogLine, type LogQuery } from './schemas.ts'
+import { type LogLevel, LogLevels, type LogQuery, type PlatformLogLine } from './schemas.ts'
 
 /** Limits the lines in memory: the oldest lines are dropped, and long lines are truncated. */
 const MAX_LINES = 5000
@@ -10,7 +10,7 @@ const MAX_LINE_CHARACTERS = 8000
 export type LogTail = {
   add(line: string): void
   /** Returns matching lines, newest first; with `after`, the oldest lines that follow it. */
-  read(query: LogQuery): { lines: LogLine[]; next: number | null; last: number }
+  read(query: LogQuery): { lines: PlatformLogLine[]; next: number | null; last: number }
 }
 
 type Kept = { id: number; level: LogLevel; text: string }
@@ -77,7 +77,7 @@ function parse(text: string) {
   }
 }
 
-function toLogLine({ id, level, text }: Kept): LogLine {
+function toLogLine({ id, level, text }: Kept): PlatformLogLine {
   const parsed = parse(text)
   if (!parsed) return { id, level, time: null, message: text, fields: {} }
   const { level: _level, time, msg: message, ...fields } = parsed

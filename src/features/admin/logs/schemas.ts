@@ -20,14 +20,14 @@ export const LogQuery = z.object({
 export type LogQuery = z.infer<typeof LogQuery>
 
 /** A line of the server log; `fields` are the structured values besides the message. */
-export const LogLine = z.object({
+export const PlatformLogLine = z.object({
   id: z.number(),
   level: z.enum(LogLevels),
   time: z.string().nullable(),
   message: z.string(),
   fields: z.record(z.string(), z.unknown()),
 })
-export type LogLine = z.infer<typeof LogLine>
+export type PlatformLogLine = z.infer<typeof PlatformLogLine>
 
 /** A page of lines, newest first. `next` is null without older lines; `last` is the id to follow from. */
-export const LogPage = z.object({ lines: z.array(LogLine), next: z.number().nullable(), last: z.number() })
+export const LogPage = z.object({ lines: z.array(PlatformLogLine), next: z.number().nullable(), last: z.number() })

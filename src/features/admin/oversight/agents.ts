@@ -2,13 +2,13 @@ import { and, eq, inArray, type SQL } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
-import { inRanges, isBehind, newestFirst, type Place, readPage } from '../../../db/pages.ts'
+import { inRanges, isBehind, newestFirst, type PagePlace, readPage } from '../../../db/pages.ts'
 import { write } from '../../../db/write.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { type LifecycleDeps, stopAgent } from '../../agents/deployments/lifecycle.ts'
 import { AGENTS_NEWEST_FIRST, getAgent } from '../../agents/registry/agents.ts'
 import { AgentStatus } from '../../agents/registry/schemas.ts'
-import { shownStatus, toShownError } from '../../agents/registry/status.ts'
+import { shownStatus, toShownAgentError } from '../../agents/registry/status.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { matchesAgent, readStateCounts } from '../../monitoring/metrics/queries.ts'
 import { type Administrator, audit } from '../accounts/change-account.ts'
@@ -71,7 +71,7 @@ function toOverseenAgent({ ownerId, email, createdAt, ...row }: Row): OverseenAg
     status: row.status,
     model: row.model,
     runtime: row.runtime,
-    lastError: toShownError(row.status, row),
+    lastError: toShownAgentError(row.status, row),
     owner: ownerId === null ? null : { id: ownerId, email: email ?? ownerId },
     createdAt: createdAt.toISOString(),
   }
@@ -95,7 +95,7 @@ function readKeptCounts(db: Db): Counts {
 }
 
 /** Finds at most `limit + 1` matching ids; a search also counts all matches per status. */
-async function findAgents(db: Db, query: AgentsQuery, from: Place | undefined, signal: AbortSignal) {
+async function findAgents(db: Db, query: AgentsQuery, from: PagePlace | undefined, signal: AbortSignal) {
   const { search, status, limit } = query
   const counts: Counts = {}
   const ids: string[] = []
@@ -121,12 +121,12 @@ function findInRange(db: Db, search: string, isInRange: SQL | undefined): Found[
     .all()
 }
 
-function isLater(row: Found, from: Place): boolean {
+function isLater(row: Found, from: PagePlace): boolean {
   const [time, fromTime] = [row.time.getTime(), from.time.getTime()]
   return time === fromTime ? row.id < from.id : time < fromTime
 }
 
-function getPlace(db: Db, id: string): Place {
+function getPlace(db: Db, id: string): PagePlace {
   const place = db.select({ time: agents.createdAt, id: agents.id }).from(agents).where(eq(agents.id, id)).get()
   if (!place) throw new AppError('invalid', 'after is not an agent')
   return place

@@ -5,7 +5,7 @@ import type { Log } from '../../../core/log.ts'
 import { withoutUserinfo } from '../../../core/text/url-userinfo.ts'
 import { VERSION } from '../../../core/version.ts'
 import type { Db } from '../../../db/open.ts'
-import { isBehind, type NewestFirst, newestFirst, type Place, readPage } from '../../../db/pages.ts'
+import { isBehind, type NewestFirst, newestFirst, type PagePlace, readPage } from '../../../db/pages.ts'
 import { write } from '../../../db/write.ts'
 import { type JobQueue, retryDeadJob } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'
@@ -81,7 +81,7 @@ function toShownJob({ canRetry }: { canRetry: JobQueue['canRetry'] }, row: JobRo
   }
 }
 
-function getPlace(db: Db, id: string): Place {
+function getPlace(db: Db, id: string): PagePlace {
   const place = db.select({ time: jobs.runAt, id: sql<number>`rowid` }).from(jobs).where(eq(jobs.id, id)).get()
   if (!place) throw new AppError('invalid', 'after is not a job')
   return place

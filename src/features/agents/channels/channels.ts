@@ -14,13 +14,17 @@ import { decidePairing, listAllowedPeople, listPairings, removeAllowedPerson } f
 import type { AgentChannel, ChannelList, MailChannel } from './schemas.ts'
 import { type AgentChannelRow, agentChannels, PLATFORM_CHANNELS, type PlatformChannel } from './tables.ts'
 
-export type ChannelDeps = Base & {
+export type AgentChannelDeps = Base & {
   agentMail: AgentMail
   gateway: Pick<AgentGateway, 'channels' | 'decidePairing' | 'removePerson'>
 }
 
 /** Lists the channels of an agent and the people on them. @throws AppError `not_found`, and as the agent's gateway. */
-export async function listAgentChannels(deps: ChannelDeps, principal: UserPrincipal, id: string): Promise<ChannelList> {
+export async function listAgentChannels(
+  deps: AgentChannelDeps,
+  principal: UserPrincipal,
+  id: string,
+): Promise<ChannelList> {
   const agent = getAgent(deps.db, principal, id)
   const channels = listPlatformChannels(deps, id)
   if (agent.kind === 'openclaw') return { channels, untold: 'openclaw' }
@@ -32,7 +36,7 @@ export async function listAgentChannels(deps: ChannelDeps, principal: UserPrinci
 }
 
 /** Lists the enabled channels that the platform serves. */
-function listPlatformChannels(deps: ChannelDeps, agentId: string): AgentChannel[] {
+function listPlatformChannels(deps: AgentChannelDeps, agentId: string): AgentChannel[] {
   return PLATFORM_CHANNELS.flatMap((channel) => {
     const open = findOpenChannel(deps.db, agentId, channel)
     if (!open) return []
@@ -60,7 +64,7 @@ function isPlatformChannel(name: string): name is PlatformChannel {
  * @throws AppError `not_found` for an agent, a channel or a code; `conflict` AGENT_NOT_RUNNING.
  */
 export async function decideChannelPairing(
-  deps: ChannelDeps,
+  deps: AgentChannelDeps,
   by: Decider,
   id: string,
   decision: { channel: string; code: string; approve: boolean },
@@ -77,7 +81,7 @@ export async function decideChannelPairing(
 }
 
 async function decideHere(
-  deps: ChannelDeps,
+  deps: AgentChannelDeps,
   { principal, address }: Decider,
   agentId: string,
   { channel, ...decision }: { channel: PlatformChannel; code: string; approve: boolean },
@@ -98,7 +102,7 @@ async function decideHere(
  * @throws AppError `not_found`, `conflict` AGENT_NOT_RUNNING or when the agent's settings name the person.
  */
 export async function removeChannelPerson(
-  deps: ChannelDeps,
+  deps: AgentChannelDeps,
   by: Decider,
   id: string,
   person: { channel: string; personId: string },
@@ -116,15 +120,15 @@ export async function removeChannelPerson(
 
 type Entry = { action: string; target: string; detail: Record<string, unknown> }
 
-async function audit({ db, clock }: ChannelDeps, { principal, address }: Decider, entry: Entry): Promise<void> {
+async function audit({ db, clock }: AgentChannelDeps, { principal, address }: Decider, entry: Entry): Promise<void> {
   await write(db, (tx) => recordAudit(tx, { actor: principal.user.id, address, ...entry }, clock.now()))
 }
 
-function findRunning({ sealer }: ChannelDeps, agent: AgentRow) {
+function findRunning({ sealer }: AgentChannelDeps, agent: AgentRow) {
   return agent.status === 'running' ? findEndpoint(sealer, agent) : null
 }
 
-function requireRunning(deps: ChannelDeps, agent: AgentRow) {
+function requireRunning(deps: AgentChannelDeps, agent: AgentRow) {
   const endpoint = agent.kind === 'stead' ? findRunning(deps, agent) : null
   if (!endpoint) throw new AppError('conflict', 'Agent is not running', { code: 'AGENT_NOT_RUNNING' })
   return endpoint

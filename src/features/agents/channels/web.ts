@@ -5,7 +5,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../registry/agents.ts'
 import {
-  type ChannelDeps,
+  type AgentChannelDeps,
   decideChannelPairing,
   listAgentChannels,
   removeChannelPerson,
@@ -15,7 +15,7 @@ import {
 import { ChannelChanged, ChannelList, MailChannel, MailChannelRequest, PairingDecision } from './schemas.ts'
 
 /** Channel routes of the web API: own agents only. */
-export function channelsWeb(deps: ChannelDeps & { guards: Guards }) {
+export function channelsWeb(deps: AgentChannelDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
   const toDecider = (c: Context<WebEnv>) => ({

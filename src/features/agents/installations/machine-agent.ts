@@ -8,7 +8,7 @@ import type { Tx } from '../../../db/open.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { findAgentRow, insertAgent, sealGatewayToken } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
-import type { AgentKind } from './schemas.ts'
+import type { MachineAgentKind } from './schemas.ts'
 import { type InstallationRow, installations } from './tables.ts'
 
 const MAX_PER_USER = 50
@@ -23,7 +23,7 @@ export type Registration = Pick<InstallationRow, 'userId' | 'name' | 'mode'> & {
   gatewayUrl?: string | null | undefined
   gatewayToken?: string | null | undefined
   version?: string | null | undefined
-  agentKind?: AgentKind | undefined
+  agentKind?: MachineAgentKind | undefined
 }
 
 type MachineDeps = { clock: Clock; sealer: Sealer }

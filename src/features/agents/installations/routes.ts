@@ -26,7 +26,7 @@ import {
   RegisterHomeRequest,
   RegisterLinkRequest,
 } from './schemas.ts'
-import { deleteInstallation, listInstallations, recordHeartbeat, register, updateMachine } from './service.ts'
+import { deleteInstallation, listInstallations, recordHeartbeat, registerMachine, updateMachine } from './service.ts'
 import type { InstallationRow } from './tables.ts'
 import { findSkew } from './versions.ts'
 
@@ -128,7 +128,7 @@ export function installationsBackend(
     installer,
     validate('json', RegisterHomeRequest, REFUSED),
     async (c) => {
-      const row = await register(deps, c.var.principal, c.req.valid('json'))
+      const row = await registerMachine(deps, c.var.principal, c.req.valid('json'))
       return c.json({ success: true, message: 'Home installation registered', dashboardUrl, ...toConnection(row) })
     },
   )
@@ -145,7 +145,7 @@ export function installationsBackend(
     installer,
     validate('json', RegisterLinkRequest, REFUSED),
     async (c) => {
-      const row = await register(deps, c.var.principal, { ...c.req.valid('json'), mode: 'link' })
+      const row = await registerMachine(deps, c.var.principal, { ...c.req.valid('json'), mode: 'link' })
       return c.json({ success: true, message: 'OpenClaw instance linked', dashboardUrl, ...toConnection(row) })
     },
   )

@@ -4,7 +4,7 @@ import { withoutUserinfo } from '../../../core/text/url-userinfo.ts'
 export const MODES = ['home', 'link', 'cloud'] as const
 export const STATUSES = ['active', 'inactive'] as const
 const AGENT_KINDS = ['stead', 'openclaw'] as const
-export type AgentKind = (typeof AGENT_KINDS)[number]
+export type MachineAgentKind = (typeof AGENT_KINDS)[number]
 
 const UserId = z.string('userId required').min(1, 'userId required').max(200, 'userId is too long')
 const Name = z.string('name must be text').trim().max(64, 'name is too long (max 64 chars)')

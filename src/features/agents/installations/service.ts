@@ -22,7 +22,7 @@ import { findSkew, requireVersion } from './versions.ts'
  * the operator anyone's.
  * @throws AppError `forbidden` for another user, `limited` at 50 machines of one user, `conflict` VERSION_UNSUPPORTED.
  */
-export async function register(
+export async function registerMachine(
   deps: Base & { version: string },
   principal: Principal,
   request: Registration,

@@ -7,7 +7,7 @@ import type { Db } from '../../../db/open.ts'
 import type { BaseEnv, Principal } from '../../../http/env.ts'
 import { type EventStream, type LiveStreams, liveStream } from '../../../http/streams/sse.ts'
 import { findAgent, getAgent } from '../registry/agents.ts'
-import type { ActiveLogs, LogEntry, LogEvent, LogHistory, LogHistoryQuery, LogStreamQuery } from './schemas.ts'
+import type { ActiveLogs, AgentLogEntry, LogEvent, LogHistory, LogHistoryQuery, LogStreamQuery } from './schemas.ts'
 import { countLines, createLineReader, findStart, type LineReader, searchLines } from './store.ts'
 import type { LogLineRow } from './tables.ts'
 
@@ -103,7 +103,7 @@ function toExitCode({ text }: Pick<LogLineRow, 'text'>): number | null {
   return text === '' ? null : Number(text)
 }
 
-function toEntry({ sequence, at, stream, text }: LogLineRow): LogEntry[] {
+function toEntry({ sequence, at, stream, text }: LogLineRow): AgentLogEntry[] {
   return stream === 'exit' ? [] : [{ id: sequence, at: at.toISOString(), stream, text }]
 }
 

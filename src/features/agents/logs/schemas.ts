@@ -14,13 +14,13 @@ export const LogHistoryQuery = z.object({
 export type LogHistoryQuery = z.infer<typeof LogHistoryQuery>
 
 /** A stored line; `platform` lines report dropped output. */
-export const LogEntry = z.object({
+export const AgentLogEntry = z.object({
   id: z.number(),
   at: z.string(),
   stream: z.enum(['stdout', 'stderr', 'platform']),
   text: z.string(),
 })
-export type LogEntry = z.infer<typeof LogEntry>
+export type AgentLogEntry = z.infer<typeof AgentLogEntry>
 
 /**
  * `streaming` is true while a client follows the agent and 30 s longer. With query parameters the response has
@@ -31,7 +31,7 @@ export const LogHistory = z.object({
   lines: z.array(z.string()),
   streaming: z.boolean(),
   clients: z.number(),
-  entries: z.array(LogEntry).optional(),
+  entries: z.array(AgentLogEntry).optional(),
   nextBefore: z.number().nullable().optional(),
 })
 export type LogHistory = z.infer<typeof LogHistory>
@@ -58,7 +58,7 @@ export const LogEvent = z.discriminatedUnion('type', [
     type: z.literal('line'),
     text: z.string(),
     at: z.string().optional(),
-    stream: LogEntry.shape.stream.optional(),
+    stream: AgentLogEntry.shape.stream.optional(),
   }),
   z.object({ type: z.literal('exit'), code: z.number().nullable(), at: z.string().optional() }),
 ])

@@ -13,7 +13,7 @@ import { getAgent, listShort } from '../registry/agents.ts'
 import { type CheckModel, type CheckTokens, toShownIsolation } from '../registry/checks.ts'
 import { showConfig } from '../registry/config.ts'
 import { ConfigRequest, ConfigResponse, CreateAgentRequest, UpdateAgentRequest } from '../registry/schemas.ts'
-import { findShownStatus, toBackendStatus, toShownError, toShownStatus } from '../registry/status.ts'
+import { findShownStatus, toBackendStatus, toShownAgentError, toShownStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { findVerification, toVerification } from '../verification/verify.ts'
 import { createAgentFor } from './create.ts'
@@ -91,7 +91,7 @@ export function agentsBackend(
         subdomain: toSubdomain(agent.id, addresses),
         url: toUrl(agent.id, addresses),
         runtimeVersion: await findAgentVersion(deps, agent),
-        lastError: toShownError(status, agent),
+        lastError: toShownAgentError(status, agent),
         isolation: toShownIsolation(agent, deps.runtimes),
         verified,
         verificationType,

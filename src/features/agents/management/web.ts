@@ -22,7 +22,7 @@ import {
   WebAgentDetail,
   WebAgentList,
 } from '../registry/schemas.ts'
-import { findShownStatus, toShownError, toShownStatus } from '../registry/status.ts'
+import { findShownStatus, toShownAgentError, toShownStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { toCreated, toUpdated } from './backend.ts'
 import { createAgent, type ProvisionDeps, provisionAgent, provisionAgentInBackground } from './create.ts'
@@ -188,7 +188,7 @@ function toWebAgent(agent: AgentRow, addresses: AgentAddresses, status = toShown
     model: agent.model,
     status,
     websocketUrl: toWebsocketUrl(agent.id, addresses),
-    lastError: toShownError(status, agent),
+    lastError: toShownAgentError(status, agent),
     createdAt: agent.createdAt.toISOString(),
     updatedAt: agent.updatedAt.toISOString(),
   }

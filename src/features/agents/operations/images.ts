@@ -36,7 +36,7 @@ export async function requireImage(
   principal: Principal,
   image: string,
 ): Promise<void> {
-  const mayFetch = isTrusted(principal) || isAllowed(deps.imageRules, image)
+  const mayFetch = isTrusted(principal) || isAllowedImage(deps.imageRules, image)
   if (!mayFetch && !deps.imageRules.takesLabelled) throw notAllowed(image)
   const found = await deps.runtime.findImage(image)
   if (!mayFetch && !found) throw notAllowed(image)
@@ -47,7 +47,7 @@ export async function requireImage(
  * repositories; administrators and the operator may pull anything.
  */
 export function mayFetch({ imageRules, findUser }: Omit<ImageDeps, 'runtime'>, requestedBy: string, image: string) {
-  return isAllowed(imageRules, image) || requestedBy === OPERATOR || findUser(requestedBy)?.isAdmin === true
+  return isAllowedImage(imageRules, image) || requestedBy === OPERATOR || findUser(requestedBy)?.isAdmin === true
 }
 
 /** Creates the error for an image that is missing and must not be pulled. */
@@ -61,7 +61,7 @@ function isTrusted(principal: Principal): boolean {
 }
 
 /** Returns whether every owner may choose an image. */
-export function isAllowed({ repositories }: ImageRules, image: string): boolean {
+export function isAllowedImage({ repositories }: ImageRules, image: string): boolean {
   return repositories.has(toRepository(image))
 }
 

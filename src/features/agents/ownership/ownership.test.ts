@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { InstanceLocation } from '../../../adapters/runtimes/process/place.ts'
-import { compareOwnership, describeStandby, type Verdict } from './ownership.ts'
+import { compareOwnership, describeStandby, type OwnershipVerdict } from './ownership.ts'
 import type { OwnershipRow } from './tables.ts'
 
 const PLACE: InstanceLocation = { machine: 'machine-1', boot: 'boot-1', path: '/srv/stead', volume: null, inode: '7' }
@@ -12,7 +12,7 @@ type Case = [
   known: Partial<OwnershipRow>,
   here: Partial<InstanceLocation>,
   isGone: boolean,
-  verdict: Verdict,
+  verdict: OwnershipVerdict,
 ]
 
 const CASES: Case[] = [

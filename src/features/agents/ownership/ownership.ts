@@ -9,14 +9,14 @@ import { instanceOwnership, type OwnershipRow } from './tables.ts'
 /**
  * `home`: this instance owns the agents. `moved`: it does, and its folder was renamed. `copy`: another instance does.
  */
-export type Verdict = 'home' | 'moved' | 'copy'
+export type OwnershipVerdict = 'home' | 'moved' | 'copy'
 
 /**
  * Compares the recorded owner with the instance at `here`. `isGone` returns whether the old path holds no instance. A
  * container may get another machine id each time, so an equal boot id suffices; its path is the same everywhere, so the
  * volume must match too.
  */
-export function compareOwnership(known: OwnershipRow, here: InstanceLocation, isGone: () => boolean): Verdict {
+export function compareOwnership(known: OwnershipRow, here: InstanceLocation, isGone: () => boolean): OwnershipVerdict {
   if (known.leftAt !== null) return 'copy'
   if (isSameMachine(known, here) && known.path === here.path && known.volume === here.volume) return 'home'
   const hasNoVolume = known.volume === null && here.volume === null

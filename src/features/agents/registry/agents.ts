@@ -8,7 +8,7 @@ import { currentRequestId } from '../../../core/request-id.ts'
 import { type Sealer, type SealPurpose, sha256 } from '../../../core/secrets.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import { inPages, isBehind, type NewestFirst, newestFirst, type Place } from '../../../db/pages.ts'
+import { inPages, isBehind, type NewestFirst, newestFirst, type PagePlace } from '../../../db/pages.ts'
 import type { PersonalList } from '../../../db/personal-data.ts'
 import type { Principal } from '../../../http/env.ts'
 import { users } from '../../accounts/users/tables.ts'
@@ -29,7 +29,7 @@ export function* listShort(
   principal: Principal,
 ): Generator<Pick<AgentRow, 'id' | 'status' | 'downAt' | 'createdAt'>[], void> {
   const { id, status, downAt, createdAt } = agents
-  for (let last: Place | undefined; ; ) {
+  for (let last: PagePlace | undefined; ; ) {
     const rows = db
       .select({ id, status, downAt, createdAt })
       .from(agents)

@@ -155,7 +155,7 @@ export function changeSettings(
 }
 
 /** Returns all settings of an agent. */
-export function readSettings(sealer: Sealer, agent: AgentRow): AgentSettings {
+export function readAgentSettings(sealer: Sealer, agent: AgentRow): AgentSettings {
   const { model, aiProvider, plan } = agent
   return { model, aiProvider, plan, plain: readPlain(agent), secrets: openSecrets(sealer, agent) }
 }

@@ -23,7 +23,7 @@ export const shownStatus = sql<
 >`CASE WHEN ${agents.status} = 'running' AND ${agents.downAt} IS NOT NULL THEN 'error' ELSE ${agents.status} END`
 
 /** Returns the visible error of an agent with the visible `status`; null without one. */
-export function toShownError(status: string, { lastError }: Pick<AgentRow, 'lastError'>): string | null {
+export function toShownAgentError(status: string, { lastError }: Pick<AgentRow, 'lastError'>): string | null {
   return status === 'error' || status === 'running' ? lastError : null
 }
 

@@ -4,7 +4,7 @@ import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
 import { beyondNewest } from '../../../db/beyond-newest.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { findAgentRow } from '../registry/agents.ts'
-import { type AgentSettings, readSettings } from '../registry/config.ts'
+import { type AgentSettings, readAgentSettings } from '../registry/config.ts'
 import { PlainSettings, SecretSettings } from '../registry/schemas.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { agentRevisions, type RecordedTools, type RevisionRow } from './tables.ts'
@@ -13,7 +13,7 @@ import { agentRevisions, type RecordedTools, type RevisionRow } from './tables.t
 const MAX_REVISIONS = 50
 /** Authors of revisions that no user made. */
 export const PLATFORM = 'platform'
-export const WATCHDOG = 'watchdog'
+export const WATCHDOG_AUTHOR = 'watchdog'
 
 type RecordDeps = { clock: Clock; sealer: Sealer }
 
@@ -101,7 +101,7 @@ export function toConfiguration(
   { tools, instructions }: Pick<Configuration, 'tools' | 'instructions'>,
 ): Configuration {
   const { image, runtimeVersion } = agent
-  return { ...readSettings(sealer, agent), tools, instructions, image, runtimeVersion }
+  return { ...readAgentSettings(sealer, agent), tools, instructions, image, runtimeVersion }
 }
 
 function toColumns(sealer: Sealer, row: Pick<RevisionRow, 'agentId' | 'number'>, configuration: Configuration) {

@@ -24,7 +24,7 @@ import {
   readRevision,
   recordRevision,
   toConfiguration,
-  WATCHDOG,
+  WATCHDOG_AUTHOR,
 } from './record.ts'
 import type { Revision, RevisionDetail } from './schemas.ts'
 import type { RecordedTools, RevisionRow } from './tables.ts'
@@ -179,6 +179,7 @@ function toRevision(row: RevisionRow, { opened, index, names }: Shown): Revision
 }
 
 function toAuthor(author: string, names: ReadonlyMap<string, string>): Revision['author'] {
-  if (author === OPERATOR || author === PLATFORM || author === WATCHDOG) return { kind: author, id: null, name: null }
+  if (author === OPERATOR || author === PLATFORM || author === WATCHDOG_AUTHOR)
+    return { kind: author, id: null, name: null }
   return { kind: 'user', id: author, name: names.get(author) ?? null }
 }

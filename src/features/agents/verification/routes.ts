@@ -4,7 +4,7 @@ import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import type { Base } from '../../base.ts'
 import { getAgent } from '../registry/agents.ts'
-import { Challenge, Verification, VerifiedAgent, VerifyRequest } from './schemas.ts'
+import { Verification, VerificationChallenge, VerifiedAgent, VerifyAgentRequest } from './schemas.ts'
 import {
   createChallenge,
   findVerification,
@@ -52,7 +52,7 @@ export function verificationRoutes(deps: Base & ProofDeps & { appUrl: string }, 
     endpoint({
       summary: 'Creates the text that a wallet signs',
       tag: 'Verification',
-      responses: { 201: Challenge },
+      responses: { 201: VerificationChallenge },
       errors: ['not_found'],
       scope: 'agents',
     }),
@@ -71,7 +71,7 @@ export function verificationRoutes(deps: Base & ProofDeps & { appUrl: string }, 
       scope: 'agents',
     }),
     guard,
-    validate('json', VerifyRequest),
+    validate('json', VerifyAgentRequest),
     async (c) => c.json(toVerified(await verifyAgent(deps, c.var.principal, c.req.param('id'), c.req.valid('json')))),
   )
 

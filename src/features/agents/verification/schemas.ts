@@ -11,7 +11,7 @@ const address = (name: string) =>
  * `POST /api/agents/:id/verify`. `verifierAddress` is the backend's name for `walletAddress`. `verified` and
  * `metadata`, which some clients send, are ignored.
  */
-export const VerifyRequest = z
+export const VerifyAgentRequest = z
   .object({
     verificationType: z.enum(['eas', 'coinbase', 'ens', 'webauthn'], 'Invalid verification type'),
     attestationUid: text('attestationUid', 10_000).nullish(),
@@ -33,7 +33,7 @@ export const VerifyRequest = z
       },
     ],
   })
-export type VerifyRequest = z.infer<typeof VerifyRequest>
+export type VerifyAgentRequest = z.infer<typeof VerifyAgentRequest>
 
 /** Verification fields in responses; null without a verification. */
 export const ShownProof = z.object({
@@ -51,8 +51,8 @@ export const Verification = ShownProof.extend({
 export type Verification = z.infer<typeof Verification>
 
 /** `POST /api/agents/:id/verify/challenge`: the message that a wallet signs (EIP-191), valid once. */
-export const Challenge = z.object({ message: z.string(), expiresAt: z.string() })
-export type Challenge = z.infer<typeof Challenge>
+export const VerificationChallenge = z.object({ message: z.string(), expiresAt: z.string() })
+export type VerificationChallenge = z.infer<typeof VerificationChallenge>
 
 /** `POST /api/agents/:id/verify`: the new verification. */
 export const VerifiedAgent = ShownProof.extend({ success: z.literal(true) })

@@ -11,7 +11,7 @@ import { COINBASE_ACCOUNT_SCHEMA, COINBASE_ATTESTER } from '../../../adapters/ch
 import { write } from '../../../db/write.ts'
 import { wallets } from '../../accounts/sign-in/tables.ts'
 import { insertAgent } from '../registry/agents.ts'
-import { Challenge, Verification } from './schemas.ts'
+import { Verification, VerificationChallenge } from './schemas.ts'
 
 const BASE = 8453
 const EAS: Address = '0x4200000000000000000000000000000000000021'
@@ -47,7 +47,8 @@ async function openTest(rpc: { base?: string; ens?: string } = {}) {
   )
   const path = `/api/agents/${agent.id}/verify`
   const challenge = async () =>
-    (await read(Challenge, test.web.request(`${path}/challenge`, { method: 'POST', headers: cookie }))).message
+    (await read(VerificationChallenge, test.web.request(`${path}/challenge`, { method: 'POST', headers: cookie })))
+      .message
   return {
     ...test,
     user,
@@ -96,7 +97,7 @@ test('POST /api/agents/:id/verify/challenge: 201 with a message about this agent
   const ask = async () => {
     const response = await web.request(`${path}/challenge`, { method: 'POST', headers: cookie })
     expect(response.status).toBe(201)
-    return read(Challenge, response)
+    return read(VerificationChallenge, response)
   }
   const [first, second] = [await ask(), await ask()]
   for (const part of [agent.id, user.id, platform.appUrl, first.expiresAt]) expect(first.message).toContain(part)

@@ -12,7 +12,7 @@ import { wallets } from '../../accounts/sign-in/tables.ts'
 import type { Base } from '../../base.ts'
 import { getAgent } from '../registry/agents.ts'
 import type { AgentRow } from '../registry/tables.ts'
-import type { Challenge, Verification, VerifiedAgent, VerifyRequest } from './schemas.ts'
+import type { Verification, VerificationChallenge, VerifiedAgent, VerifyAgentRequest } from './schemas.ts'
 import { agentVerifications, type VerificationRow, verificationChallenges } from './tables.ts'
 
 /**
@@ -23,7 +23,7 @@ export async function verifyAgent(
   deps: ProofDeps,
   principal: Principal,
   id: string,
-  request: VerifyRequest,
+  request: VerifyAgentRequest,
 ): Promise<VerificationRow> {
   const agent = getAgent(deps.db, principal, id)
   const { challenge, ...proof } = await checkProof(deps, agent, request)
@@ -77,7 +77,11 @@ const NONCE_LENGTH = 22
  * Creates the message that a wallet signs for an agent, replacing an earlier one.
  * @throws AppError `not_found` for a missing or foreign agent.
  */
-export function createChallenge(deps: Base & { appUrl: string }, principal: Principal, id: string): Promise<Challenge> {
+export function createChallenge(
+  deps: Base & { appUrl: string },
+  principal: Principal,
+  id: string,
+): Promise<VerificationChallenge> {
   const nonce = randomText(NONCE_LENGTH)
   return write(deps.db, (tx) => {
     const agent = getAgent(tx, principal, id)
@@ -151,7 +155,7 @@ type Signed = { wallet: Address; signature: Address }
  * Verifies a claim about an agent's owner on the chain.
  * @throws AppError `invalid` for a missing or false claim, `unavailable` when it cannot be checked.
  */
-function checkProof(deps: ProofDeps, agent: AgentRow, request: VerifyRequest): Promise<Proof> {
+function checkProof(deps: ProofDeps, agent: AgentRow, request: VerifyAgentRequest): Promise<Proof> {
   const wallet = request.walletAddress ?? request.verifierAddress
   const signed = wallet && request.signature ? { wallet, signature: request.signature } : null
   const uid = request.attestationUid ?? null

@@ -7,9 +7,9 @@ import type { Base } from '../../base.ts'
 import { isHealthyInTime, type RepairDeps, repairAgent } from '../deployments/health.ts'
 import { toSpec } from '../deployments/spec.ts'
 import { toSeen } from '../deployments/start.ts'
-import { type ImageRules, isAllowed, notAllowed } from '../operations/images.ts'
+import { type ImageRules, isAllowedImage, notAllowed } from '../operations/images.ts'
 import { findAgentRow } from '../registry/agents.ts'
-import { type AgentSettings, readSettings, writeSettings } from '../registry/config.ts'
+import { type AgentSettings, readAgentSettings, writeSettings } from '../registry/config.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { compareConfigurations, describeChanges } from '../revisions/compare.ts'
 import {
@@ -19,7 +19,7 @@ import {
   readRevision,
   recordRevision,
   toConfiguration,
-  WATCHDOG,
+  WATCHDOG_AUTHOR,
 } from '../revisions/record.ts'
 import type { FieldChange } from '../revisions/schemas.ts'
 import type { ReturnRung, Rung } from './next-state.ts'
@@ -41,7 +41,7 @@ export function findReturns(
   const healthy = readRevision(sealer, row)
   const present = toConfiguration(sealer, agent, healthy)
   const { number } = row
-  const merged = merge(readSettings(sealer, agent), healthy)
+  const merged = merge(readAgentSettings(sealer, agent), healthy)
   const changes = compareConfigurations(present, { ...present, ...merged })
   const image = agent.runtime === 'process' || healthy.image === agent.image ? null : healthy.image
   return {
@@ -122,7 +122,7 @@ function applyReturn(deps: Base, tx: Tx, agentId: string, rung: ReturnRung): Age
   const found = findReturns(deps, tx, agent)[rung]
   if (!found) return agent
   const changed = found.apply(deps, tx)
-  recordRevision(deps, tx, agentId, { author: WATCHDOG, restoredFrom: found.number })
+  recordRevision(deps, tx, agentId, { author: WATCHDOG_AUTHOR, restoredFrom: found.number })
   return changed
 }
 
@@ -134,7 +134,7 @@ async function requireImageThere(
 ): Promise<void> {
   const runtime = runtimes.runtimeOf(agent)
   if (await runtime.findImage(image)) return
-  if (!isAllowed(imageRules, image)) throw notAllowed(image)
+  if (!isAllowedImage(imageRules, image)) throw notAllowed(image)
   await runtime.pull(image, () => undefined, signal)
 }
 
@@ -148,7 +148,7 @@ async function noteSeen({ db, runtimes }: LadderDeps, agent: AgentRow): Promise<
 /** Returns the last change of an agent that the watchdog did not make, in one sentence part; null without one. */
 export function describeLastChange({ sealer }: { sealer: Sealer }, db: Db | Tx, agentId: string): string | null {
   const rows = listRevisions(db, agentId)
-  const index = rows.findIndex(({ author }) => author !== WATCHDOG)
+  const index = rows.findIndex(({ author }) => author !== WATCHDOG_AUTHOR)
   const [row, before] = index < 0 ? [] : rows.slice(index, index + 2)
   if (!row || !before) return null
   const changes = compareConfigurations(readRevision(sealer, before), readRevision(sealer, row))

@@ -10,12 +10,12 @@ import { agentCaps, pauses } from './tables.ts'
 
 export type ChangeDeps = { db: Db; clock: Clock }
 /** The user who makes a change, and the address. */
-export type Caller = { id: string; address: string | null }
+export type PausingUser = { id: string; address: string | null }
 
 /** Sets the daily caps of an agent, effective from its next call. */
 export async function changeCaps(
   { db, clock }: ChangeDeps,
-  caller: Caller,
+  caller: PausingUser,
   agentId: string,
   request: ChangeCapsRequest,
 ): Promise<void> {
@@ -39,7 +39,12 @@ function toCaps({ tokensPerDay, costUsdPerDay }: ChangeCapsRequest) {
 }
 
 /** Blocks new model calls; running ones finish. A second pause replaces the reason. */
-export async function pause({ db, clock }: ChangeDeps, caller: Caller, what: Paused, reason: string): Promise<void> {
+export async function pause(
+  { db, clock }: ChangeDeps,
+  caller: PausingUser,
+  what: Paused,
+  reason: string,
+): Promise<void> {
   const now = clock.now()
   await write(db, (tx) => {
     tx.insert(pauses)
@@ -50,7 +55,7 @@ export async function pause({ db, clock }: ChangeDeps, caller: Caller, what: Pau
   })
 }
 
-export async function resume({ db, clock }: ChangeDeps, caller: Caller, what: Paused): Promise<void> {
+export async function resume({ db, clock }: ChangeDeps, caller: PausingUser, what: Paused): Promise<void> {
   await write(db, (tx) => {
     const isPaused =
       tx
@@ -63,6 +68,6 @@ export async function resume({ db, clock }: ChangeDeps, caller: Caller, what: Pa
   })
 }
 
-function toLine(caller: Caller, what: Paused) {
+function toLine(caller: PausingUser, what: Paused) {
   return { actor: caller.id, target: what.scope === 'agent' ? what.agentId : what.scope, address: caller.address }
 }

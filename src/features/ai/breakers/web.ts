@@ -10,7 +10,7 @@ import { findOwnerTimeZone, getAgent } from '../../agents/registry/agents.ts'
 import { toShownCost } from '../usage/costs.ts'
 import { countUnpricedCalls, type RunningSums } from '../usage/quota.ts'
 import { findPause, findPauseOf, type Paused, toPause } from './breakers.ts'
-import { type Caller, type ChangeDeps, changeCaps, pause, resume } from './change.ts'
+import { type ChangeDeps, changeCaps, type PausingUser, pause, resume } from './change.ts'
 import { findCaps } from './day-limits.ts'
 import { Breaker, ChangeCapsRequest, PauseAllRequest, PauseRequest, PauseState } from './schemas.ts'
 
@@ -116,7 +116,7 @@ export function breakersWeb(deps: BreakersWebDeps) {
   return app
 }
 
-function setPause(deps: ChangeDeps, caller: Caller, what: Paused, { paused, reason = '' }: PauseAllRequest) {
+function setPause(deps: ChangeDeps, caller: PausingUser, what: Paused, { paused, reason = '' }: PauseAllRequest) {
   return paused ? pause(deps, caller, what, reason) : resume(deps, caller, what)
 }
 
@@ -151,6 +151,6 @@ function allOf(c: Context<WebEnv>): Paused {
   return { scope: 'owner', ownerId: c.var.user.id }
 }
 
-function callerOf(c: Context<WebEnv>): Caller {
+function callerOf(c: Context<WebEnv>): PausingUser {
   return { id: c.var.user.id, address: c.env.address }
 }

@@ -9,7 +9,7 @@ import type { Spender } from '../usage/quota.ts'
 import {
   BUILT_IN_MODELS,
   findBuiltIn,
-  findSnapshotName,
+  findDatedName,
   findSpelled,
   indexNames,
   PROVIDER_MODELS,
@@ -312,7 +312,7 @@ const VERSIONED_VENDORS = new Set(['openai', 'anthropic'])
 
 function toSnapshot(model: CatalogueModel, name: string): CatalogueModel {
   const isVersioned = VERSIONED_VENDORS.has(model.provider.id) && model.id !== name
-  const snapshot = isVersioned ? findSnapshotName(name) : null
+  const snapshot = isVersioned ? findDatedName(name) : null
   return snapshot === null ? model : { ...model, upstreamId: snapshot }
 }
 

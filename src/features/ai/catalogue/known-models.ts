@@ -63,7 +63,7 @@ export function findSpelled(index: NameIndex, name: string): string | null {
 const SNAPSHOT = /-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/
 
 /** Returns the vendor's own name of a version, such as `claude-sonnet-4-5-20250929`; null for other names. */
-export function findSnapshotName(name: string): string | null {
+export function findDatedName(name: string): string | null {
   return SNAPSHOT.test(name) ? name.slice(name.indexOf('/') + 1) : null
 }
 

@@ -27,7 +27,7 @@ const MAX_LENGTH = 4096
 const byFirst = Map.groupBy(PREFIXES, (prefix) => prefix.charCodeAt(0))
 
 /** Finds an API key: a known prefix, at least 20 characters, and a digit, which words with hyphens lack. */
-export function findKey(text: string, start: number, isEnd: boolean): number {
+export function findApiKey(text: string, start: number, isEnd: boolean): number {
   const prefixes = byFirst.get(text.charCodeAt(start))
   const before = text.charCodeAt(start - 1)
   if (!prefixes || isWordCode(before) || before === HYPHEN) return NO_MATCH

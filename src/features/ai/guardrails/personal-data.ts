@@ -1,10 +1,10 @@
 import type { Redaction } from '../../accounts/guardrails/schemas.ts'
-import { findKey } from './find-key.ts'
+import { findApiKey } from './find-key.ts'
 import { isAlphanumeric, isDigit, isUpper, isWordCode, type MatchAt, NO_MATCH, UNDECIDED } from './matcher.ts'
 
 /** Finds personal data of one kind and what replaces it. The first kind wins where two match at the same position. */
 export const PERSONAL_DATA: readonly { kind: Redaction; mark: string; matchAt: MatchAt }[] = [
-  { kind: 'keys', mark: '[key]', matchAt: findKey },
+  { kind: 'keys', mark: '[key]', matchAt: findApiKey },
   { kind: 'email', mark: '[email]', matchAt: findEmail },
   { kind: 'iban', mark: '[iban]', matchAt: findIban },
   { kind: 'card', mark: '[card]', matchAt: findCard },

@@ -5,7 +5,7 @@ import { isFurtherAttempt, usageLogs } from '../usage/tables.ts'
 import { findBodies } from './bodies.ts'
 import { toLoggedRequests } from './list.ts'
 import type { RequestDetail } from './schemas.ts'
-import type { CallRow } from './search.ts'
+import type { LoggedCallRow } from './search.ts'
 
 /** Returns a user's request with all attempts of its call. @throws AppError `not_found` for an unknown id and for another user's. */
 export function getRequest(db: Db, userId: string, generationId: string): RequestDetail {
@@ -25,7 +25,7 @@ export function getRequest(db: Db, userId: string, generationId: string): Reques
   }
 }
 
-function findLastAttempt(db: Db, { callId, generationId, userId }: CallRow): CallRow | undefined {
+function findLastAttempt(db: Db, { callId, generationId, userId }: LoggedCallRow): LoggedCallRow | undefined {
   return db
     .select()
     .from(usageLogs)
@@ -35,6 +35,6 @@ function findLastAttempt(db: Db, { callId, generationId, userId }: CallRow): Cal
     .get()
 }
 
-function toOnlyAttempt({ model, provider, latencyMs, success, errorMessage }: CallRow, generationId: string) {
+function toOnlyAttempt({ model, provider, latencyMs, success, errorMessage }: LoggedCallRow, generationId: string) {
   return { generationId, model, provider, latencyMs, failure: success ? null : 'failed', error: errorMessage }
 }

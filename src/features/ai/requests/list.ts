@@ -5,7 +5,7 @@ import { apiKeys } from '../../accounts/keys/tables.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import type { CallList, CallQuery, ModelCall } from '../usage/schemas.ts'
 import type { LoggedRequest, RequestList, RequestQuery } from './schemas.ts'
-import { type CallRow, searchCalls } from './search.ts'
+import { type LoggedCallRow, searchCalls } from './search.ts'
 
 /** Lists a page of a user's requests, newest first. */
 export function listRequests(db: Db, userId: string, query: RequestQuery): RequestList {
@@ -21,7 +21,7 @@ export function listCalls(db: Db, userId: string, { limit, ...filters }: CallQue
   return { calls: rows.map((call) => toCall(call, names)), nextBefore: next }
 }
 
-export function toLoggedRequests(db: Db, userId: string, rows: readonly CallRow[]): LoggedRequest[] {
+export function toLoggedRequests(db: Db, userId: string, rows: readonly LoggedCallRow[]): LoggedRequest[] {
   const names = readNames(db, userId, rows)
   return rows.map((row) => {
     const { cachedInputTokens, firstTokenMs, priceSource, finishReason, endUser, tags } = row
@@ -33,7 +33,7 @@ export function toLoggedRequests(db: Db, userId: string, rows: readonly CallRow[
 type Names = ReadonlyMap<string, string>
 
 /** Reads the names of the calls' agents and keys by id. */
-function readNames(db: Db, userId: string, calls: readonly CallRow[]): Names {
+function readNames(db: Db, userId: string, calls: readonly LoggedCallRow[]): Names {
   const agentIds = [...new Set(calls.map(({ agentId }) => agentId))]
   const keyIds = [...new Set(calls.flatMap(({ keyId }) => keyId ?? []))]
   const ofAgents = db
@@ -44,7 +44,7 @@ function readNames(db: Db, userId: string, calls: readonly CallRow[]): Names {
   return new Map([...ofAgents.all(), ...ofKeys.all()].map(({ id, name }) => [id, name]))
 }
 
-function toCall(call: CallRow, names: Names): ModelCall {
+function toCall(call: LoggedCallRow, names: Names): ModelCall {
   return {
     id: call.id,
     generationId: call.generationId,

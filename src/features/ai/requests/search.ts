@@ -3,7 +3,7 @@ import type { Db } from '../../../db/open.ts'
 import { isBehind, isNotBehind, type NewestFirst, newestFirst } from '../../../db/pages.ts'
 import { DIRECT, hasAgent, hasEndUser, hasFailed, hasKey, usageLogs, usageTags } from '../usage/tables.ts'
 
-export type CallRow = typeof usageLogs.$inferSelect
+export type LoggedCallRow = typeof usageLogs.$inferSelect
 
 /** Filters of calls. `before` is the id of the call that the page follows; `to` is exclusive. */
 export type CallFilters = {
@@ -31,7 +31,7 @@ export function searchCalls(
   userId: string,
   filters: CallFilters,
   limit: number,
-): { rows: CallRow[]; next: number | null } {
+): { rows: LoggedCallRow[]; next: number | null } {
   const end = selectSearched(db, userId, filters)
     .limit(1)
     .offset(MAX_SEARCHED - 1)

@@ -10,14 +10,14 @@ import type { AnswerContext } from '../dialects/dialect.ts'
 import { createResponseStream, fromChatCompletion, toFailure } from '../dialects/responses/stream.ts'
 import type { Completed, Served } from '../gateway/completions.ts'
 import type { ResponseStore } from './store.ts'
-import type { Turn } from './turn.ts'
+import type { ResponseTurn } from './turn.ts'
 
 type AnswerDeps = { clock: Clock; log: Log; responses: ResponseStore }
 /** An event as it is sent: its name and the text of its JSON. */
 type SentEvent = { event: string; json: string }
 
 /** Returns the response as JSON, the provider's own text where nothing differs, and stores it where the caller wants that. */
-export async function toResponseJson(deps: AnswerDeps, turn: Turn, completed: Completed): Promise<string> {
+export async function toResponseJson(deps: AnswerDeps, turn: ResponseTurn, completed: Completed): Promise<string> {
   if (!completed.isTranslated && !turn.isChanged) return completed.json
   const answer = readObject(completed.json)
   const response = completed.isTranslated
@@ -29,7 +29,7 @@ export async function toResponseJson(deps: AnswerDeps, turn: Turn, completed: Co
 /** Yields the events of a streamed response, and stores it before the last one. A failure becomes the last events. */
 export async function* toResponseEvents(
   deps: AnswerDeps,
-  turn: Turn,
+  turn: ResponseTurn,
   served: Served & { chunks: AsyncIterable<CompletionChunk> },
   signal: AbortSignal,
 ): AsyncGenerator<SentEvent> {
@@ -42,7 +42,7 @@ type OpenEvent = { event: string; data: JsonObject | string }
 
 async function* translate(
   deps: AnswerDeps,
-  turn: Turn,
+  turn: ResponseTurn,
   served: Served & { chunks: AsyncIterable<CompletionChunk> },
   signal: AbortSignal,
 ): AsyncGenerator<OpenEvent> {
@@ -70,7 +70,7 @@ const WITH_RESPONSE = new Set([
 
 async function* passOn(
   deps: AnswerDeps,
-  turn: Turn,
+  turn: ResponseTurn,
   { chunks }: { chunks: AsyncIterable<CompletionChunk> },
   signal: AbortSignal,
 ): AsyncGenerator<OpenEvent> {
@@ -101,14 +101,14 @@ function isEnd(event: string): boolean {
   return event === 'response.completed' || event === 'response.incomplete'
 }
 
-async function keepIn(deps: AnswerDeps, turn: Turn, data: JsonObject): Promise<JsonObject> {
+async function keepIn(deps: AnswerDeps, turn: ResponseTurn, data: JsonObject): Promise<JsonObject> {
   return { ...data, response: await keep(deps, turn, objectOf(data.response)) }
 }
 
 /**
  * Stores a response. The response says so when it cannot be stored, instead of failing, because the call has been paid.
  */
-async function keep({ responses, log }: AnswerDeps, turn: Turn, response: JsonObject): Promise<JsonObject> {
+async function keep({ responses, log }: AnswerDeps, turn: ResponseTurn, response: JsonObject): Promise<JsonObject> {
   if (!turn.kept) return response
   const { ancestors, ...kept } = turn.kept
   const output = Array.isArray(response.output) ? response.output : []
@@ -123,12 +123,12 @@ async function keep({ responses, log }: AnswerDeps, turn: Turn, response: JsonOb
 }
 
 /** Replaces the provider's view of the conversation, which Stead keeps itself. */
-function withOwnFields(response: JsonObject, { request, kept }: Turn, id: string): JsonObject {
+function withOwnFields(response: JsonObject, { request, kept }: ResponseTurn, id: string): JsonObject {
   const { store, previous_response_id: previousId = null, instructions = null } = request
   return { ...response, ...(kept && { id }), store, previous_response_id: previousId, instructions }
 }
 
-function toContext({ clock }: AnswerDeps, { request, sent }: Turn, { model }: Served): AnswerContext {
+function toContext({ clock }: AnswerDeps, { request, sent }: ResponseTurn, { model }: Served): AnswerContext {
   return {
     model: model.id,
     request,

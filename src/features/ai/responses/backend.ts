@@ -18,7 +18,7 @@ import { requirePlainControlKeys } from '../gateway/request-body.ts'
 import { toResponseEvents, toResponseJson } from './answers.ts'
 import { DeletedResponse, InputTokens, ModelResponse, ResponsesRequest } from './schemas.ts'
 import type { ResponseStore } from './store.ts'
-import { openTurn } from './turn.ts'
+import { openResponseTurn } from './turn.ts'
 
 const ENDPOINT = '/v1/responses'
 const COUNT_ENDPOINT = '/v1/responses/input_tokens'
@@ -66,7 +66,7 @@ export function responsesBackend(deps: ResponsesBackendDeps) {
       const body = c.req.valid('json')
       const json = await receiveText(c)
       requirePlainControlKeys(json)
-      const turn = await openTurn(deps, c.var.caller, { body, json }, deps.instruct(c.var.caller.agentId))
+      const turn = await openResponseTurn(deps, c.var.caller, { body, json }, deps.instruct(c.var.caller.agentId))
       const asked = {
         caller: c.var.caller,
         requested: toModelRequest(body),
@@ -104,7 +104,7 @@ export function responsesBackend(deps: ResponsesBackendDeps) {
       const body = c.req.valid('json')
       const json = await receiveText(c)
       requirePlainControlKeys(json)
-      const { sent } = await openTurn(deps, c.var.caller, { body, json }, deps.instruct(c.var.caller.agentId))
+      const { sent } = await openResponseTurn(deps, c.var.caller, { body, json }, deps.instruct(c.var.caller.agentId))
       const counted = await countInput(deps, {
         caller: c.var.caller,
         requested: toModelRequest(body),

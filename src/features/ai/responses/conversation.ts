@@ -10,14 +10,18 @@ const MAX_ID_CHARACTERS = 200
 
 type Item = Readonly<Record<string, unknown>>
 /** The items of a stored conversation, oldest first, and the responses that they are from. */
-export type Conversation = { items: Item[]; responses: StoredResponseRow[] }
+export type ResponseConversation = { items: Item[]; responses: StoredResponseRow[] }
 
 /**
  * Reads the conversation that ends with response `id`, one response per turn of the event loop.
  * @throws AppError `invalid` when a response of the conversation is not the account's, was deleted or has expired, or
  * when the conversation is too long to be sent.
  */
-export async function readConversation(store: ResponseStore, userId: string, id: string): Promise<Conversation> {
+export async function readResponseConversation(
+  store: ResponseStore,
+  userId: string,
+  id: string,
+): Promise<ResponseConversation> {
   const responses: StoredResponseRow[] = []
   const turns: Item[][] = []
   let sizeBytes = 0

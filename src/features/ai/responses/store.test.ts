@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
-import { readConversation, resolveReferences } from './conversation.ts'
+import { readResponseConversation, resolveReferences } from './conversation.ts'
 import { createResponseStore } from './store.ts'
 import { storedResponses } from './tables.ts'
 
@@ -20,7 +20,7 @@ async function withStore() {
       .map(({ id }) => id)
   /** Stores a response that says its id, after `previousId`. */
   const add = async (id: string, previousId: string | null = null, padding = '') => {
-    const ancestors = previousId === null ? [] : (await readConversation(store, user.id, previousId)).responses
+    const ancestors = previousId === null ? [] : (await readResponseConversation(store, user.id, previousId)).responses
     const input = JSON.stringify([{ type: 'message', role: 'user', content: `ask ${id}${padding}` }])
     const output = [
       { id: `rs_${id}`, type: 'reasoning', summary: [] },
@@ -39,7 +39,7 @@ test('readConversation returns the items of every turn in order when responses c
   const { store, user, add } = await withStore()
   await add('a')
   await add('b', 'a')
-  const { items, responses } = await readConversation(store, user.id, 'b')
+  const { items, responses } = await readResponseConversation(store, user.id, 'b')
   const answer = (text: string) => ({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] })
   expect(items).toEqual([
     { type: 'message', role: 'user', content: 'ask a' },
@@ -55,19 +55,21 @@ test('readConversation throws `invalid` when a response is missing, another acco
   await add('a')
   await add('b', 'a')
   const notFound = { kind: 'invalid', extra: { code: 'previous_response_not_found', param: 'previous_response_id' } }
-  expect(readConversation(store, user.id, 'c')).rejects.toMatchObject(notFound)
-  expect(readConversation(store, user.id, 'x'.repeat(5000))).rejects.toMatchObject(notFound)
-  expect(readConversation(store, 'usr_other', 'a')).rejects.toMatchObject(notFound)
+  expect(readResponseConversation(store, user.id, 'c')).rejects.toMatchObject(notFound)
+  expect(readResponseConversation(store, user.id, 'x'.repeat(5000))).rejects.toMatchObject(notFound)
+  expect(readResponseConversation(store, 'usr_other', 'a')).rejects.toMatchObject(notFound)
   expect(await store.remove('usr_other', 'a')).toBe(false)
   expect(await store.remove(user.id, 'a')).toBe(true)
-  expect(readConversation(store, user.id, 'b')).rejects.toMatchObject(notFound)
+  expect(readResponseConversation(store, user.id, 'b')).rejects.toMatchObject(notFound)
 })
 
 test('readConversation throws `invalid` when the conversation exceeds the size of a request', async () => {
   const { store, user, add } = await withStore()
   await add('a', null, 'x'.repeat(5 * MEBIBYTE))
   await add('b', 'a', 'x'.repeat(5 * MEBIBYTE))
-  expect(readConversation(store, user.id, 'b')).rejects.toMatchObject({ extra: { code: 'context_length_exceeded' } })
+  expect(readResponseConversation(store, user.id, 'b')).rejects.toMatchObject({
+    extra: { code: 'context_length_exceeded' },
+  })
 })
 
 test('add marks the ancestors as used when they were not used for a day', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import type { ResponsesRequest } from './schemas.ts'
 import { createResponseStore } from './store.ts'
-import { openTurn } from './turn.ts'
+import { openResponseTurn } from './turn.ts'
 
 /** Opens a turn of Ada's on a disk that is full or not. */
 async function withTurns({ isLow = false } = {}) {
@@ -11,7 +11,7 @@ async function withTurns({ isLow = false } = {}) {
   const responses = createResponseStore({ db: platform.db, clock })
   const deps = { responses, diskFloor: { isLow: async () => isLow } }
   return (body: ResponsesRequest, instruction: string | null = null) =>
-    openTurn(deps, { userId: user.id }, { body, json: JSON.stringify(body) }, instruction)
+    openResponseTurn(deps, { userId: user.id }, { body, json: JSON.stringify(body) }, instruction)
 }
 
 test('openTurn sends the caller’s text when nothing is stored', async () => {

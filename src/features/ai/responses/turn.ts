@@ -1,7 +1,7 @@
 import { spareTurn } from '../../../core/concurrency/timing.ts'
 import type { JsonObject } from '../../../core/json/json-object.ts'
 import { requireOwnState } from '../dialects/responses/request.ts'
-import { type Conversation, readConversation, resolveReferences } from './conversation.ts'
+import { type ResponseConversation, readResponseConversation, resolveReferences } from './conversation.ts'
 import type { ResponsesRequest } from './schemas.ts'
 import type { ResponseStore } from './store.ts'
 
@@ -14,7 +14,7 @@ type TurnDeps = {
 }
 
 /** A request of a conversation: as it goes to the models, and what is stored with its answer. */
-export type Turn = {
+export type ResponseTurn = {
   /** The whole conversation; providers store nothing themselves. */
   sent: { body: JsonObject; json: string }
   /** The caller's request; `store` is false when the answer will not be stored. */
@@ -22,7 +22,12 @@ export type Turn = {
   /** The sent body is not the caller's own, so neither are these fields of the answer. */
   isChanged: boolean
   /** Null when the answer is not stored. */
-  kept: { userId: string; previousId: string | null; input: string; ancestors: Conversation['responses'] } | null
+  kept: {
+    userId: string
+    previousId: string | null
+    input: string
+    ancestors: ResponseConversation['responses']
+  } | null
 }
 
 /**
@@ -30,15 +35,15 @@ export type Turn = {
  * null.
  * @throws AppError `invalid` for a previous response that is not the account's, and for state that only providers keep.
  */
-export async function openTurn(
+export async function openResponseTurn(
   { responses, diskFloor }: TurnDeps,
   { userId }: { userId: string },
   { body, json }: { body: ResponsesRequest; json: string },
   instruction: string | null,
-): Promise<Turn> {
+): Promise<ResponseTurn> {
   requireOwnState(body)
   const { previous_response_id: previousId = null, ...own } = body
-  const conversation = previousId === null ? null : await readConversation(responses, userId, previousId)
+  const conversation = previousId === null ? null : await readResponseConversation(responses, userId, previousId)
   const isStored = body.store !== false && responses.canStore(userId) && !(await isLow(diskFloor))
   const given = toItems(body.input)
   const added = resolveReferences(responses, userId, given)

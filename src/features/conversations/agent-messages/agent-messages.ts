@@ -9,7 +9,7 @@ import { requireEndpoint } from '../chat/turns/ask.ts'
 const MAX_LISTED = 100
 
 /** Waiting agents, by the agent that asks. One map for the whole platform. */
-export type Asking = Map<string, string>
+export type AskingAgents = Map<string, string>
 
 export function listSiblings(db: Db, agentId: string) {
   const { ownerId } = getAgentRow(db, agentId)
@@ -31,7 +31,7 @@ export function listSiblings(db: Db, agentId: string) {
  * waits for an answer, or when the other agent waits for the first, directly or through others; the gateway's errors.
  */
 export async function askAgent(
-  deps: Base & { gateway: Pick<AgentGateway, 'chat'>; asking: Asking },
+  deps: Base & { gateway: Pick<AgentGateway, 'chat'>; asking: AskingAgents },
   fromId: string,
   toId: string,
   message: string,
@@ -56,7 +56,7 @@ export async function askAgent(
 }
 
 /** Prevents agents from waiting for each other forever. */
-function requireNoCircle(asking: Asking, fromId: string, toId: string): void {
+function requireNoCircle(asking: AskingAgents, fromId: string, toId: string): void {
   if (asking.has(fromId)) throw new AppError('conflict', 'This agent waits for the answer of another already')
   for (let at: string | undefined = toId; at !== undefined; at = asking.get(at)) {
     if (at === fromId) throw new AppError('conflict', 'That agent waits for an answer of this one')

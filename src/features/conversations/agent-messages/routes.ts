@@ -20,7 +20,7 @@ import {
   showSessions,
   talk,
 } from './agent-api.ts'
-import { type Asking, askAgent, listSiblings } from './agent-messages.ts'
+import { type AskingAgents, askAgent, listSiblings } from './agent-messages.ts'
 import { checkHealth, DESCRIPTION } from './health.ts'
 import {
   AgentActionRequest,
@@ -129,7 +129,7 @@ async function performAction(deps: AgentApiWebDeps, c: Context<WebEnv>, request:
 export function agentMessagesBackend(
   deps: Base & {
     gateway: Pick<AgentGateway, 'chat'>
-    asking: Asking
+    asking: AskingAgents
     callers: CallerFinder
     requestsPerMinute: { backend: number }
   },

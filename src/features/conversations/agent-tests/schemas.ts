@@ -40,14 +40,14 @@ export type AgentTest = z.infer<typeof AgentTest>
 export const OneAgentTest = z.object({ test: AgentTest })
 
 /** The expected usage of a test; `costUsd` is null while the price of the model is unknown. */
-const Estimate = z.object({
+const TestEstimate = z.object({
   cases: z.number(),
   inputTokens: z.number(),
   outputTokens: z.number(),
   costUsd: z.number().nullable(),
 })
-export type Estimate = z.infer<typeof Estimate>
+export type TestEstimate = z.infer<typeof TestEstimate>
 
 /** Answer of `GET /api/agents/:id/injection-tests`: the estimate for the next test, and the last ten, newest first. */
-export const AgentTestList = z.object({ estimate: Estimate, tests: z.array(AgentTest) })
+export const AgentTestList = z.object({ estimate: TestEstimate, tests: z.array(AgentTest) })
 export type AgentTestList = z.infer<typeof AgentTestList>

@@ -11,7 +11,7 @@ import type { AgentRow } from '../../agents/registry/tables.ts'
 import type { Catalogue } from '../../ai/catalogue/catalogue.ts'
 import type { Base } from '../../base.ts'
 import { INJECTION_CASES } from './cases.ts'
-import type { AgentTest, AgentTestList, Estimate } from './schemas.ts'
+import type { AgentTest, AgentTestList, TestEstimate } from './schemas.ts'
 import { type AgentTestRow, agentTests } from './tables.ts'
 
 /** The job that runs a test. */
@@ -37,7 +37,7 @@ export function listTests(deps: AgentTestDeps, principal: Principal, agentId: st
   return { estimate: estimate(deps, agent), tests: rows.map(toAgentTest) }
 }
 
-function estimate({ catalogue }: AgentTestDeps, { model }: AgentRow): Estimate {
+function estimate({ catalogue }: AgentTestDeps, { model }: AgentRow): TestEstimate {
   const cases = INJECTION_CASES.length
   const inputTokens = cases * INPUT_TOKENS_PER_CASE
   const outputTokens = cases * OUTPUT_TOKENS_PER_CASE

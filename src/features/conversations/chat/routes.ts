@@ -12,16 +12,16 @@ import { AgentMessages, AgentMessagesQuery } from '../../agents/registry/schemas
 import { listAgentMessages, listMessages } from './history.ts'
 import {
   ChangeSessionRequest,
+  ChatSearchQuery,
+  ChatSessionList,
   MessageList,
   MessageQuery,
   NewSessionRequest,
   OneSession,
   OneTurn,
-  SearchQuery,
   SearchResults,
   SendMessageRequest,
   SentMessage,
-  SessionList,
   SessionQuery,
 } from './schemas.ts'
 import { searchMessages } from './search.ts'
@@ -114,7 +114,7 @@ export function chatSessionsWeb(
     '/api/chat/search',
     endpoint({ summary: 'Searches messages', tag: 'Chat', responses: { 200: SearchResults } }),
     signedIn,
-    validate('query', SearchQuery),
+    validate('query', ChatSearchQuery),
     (c) => c.json(searchMessages(deps.db, c.var.user.id, c.req.valid('query'))),
   )
 
@@ -123,7 +123,7 @@ export function chatSessionsWeb(
     endpoint({
       summary: 'Lists your conversations',
       tag: 'Chat',
-      responses: { 200: SessionList },
+      responses: { 200: ChatSessionList },
       errors: ['not_found'],
     }),
     signedIn,

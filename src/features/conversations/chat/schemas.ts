@@ -216,8 +216,8 @@ export const SearchPage = z.object({
 })
 
 /** Query of `GET /api/chat/search`: `before` is the id of the last message found. */
-export const SearchQuery = SearchPage.extend({ agentId: z.string().max(100).optional() })
-export type SearchQuery = z.infer<typeof SearchQuery>
+export const ChatSearchQuery = SearchPage.extend({ agentId: z.string().max(100).optional() })
+export type ChatSearchQuery = z.infer<typeof ChatSearchQuery>
 
 /** Newest first; `snippet` is the passage found, in parts. */
 export const SearchResults = z.object({
@@ -278,8 +278,8 @@ export const ChatSession = z.object({
 export type ChatSession = z.infer<typeof ChatSession>
 
 /** Latest activity first. */
-export const SessionList = z.object({ sessions: z.array(ChatSession), hasMore: z.boolean() })
-export type SessionList = z.infer<typeof SessionList>
+export const ChatSessionList = z.object({ sessions: z.array(ChatSession), hasMore: z.boolean() })
+export type ChatSessionList = z.infer<typeof ChatSessionList>
 
 /** Answer of `POST /api/chat/sessions`. */
 export const OneSession = z.object({ session: ChatSession })

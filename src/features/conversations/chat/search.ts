@@ -3,14 +3,14 @@ import { isBefore, snippetOf, toPieces, toWordQuery } from '../../../db/full-tex
 import type { Db } from '../../../db/open.ts'
 import { readPage } from '../../../db/pages.ts'
 import { sequenceOf, toChatMessage } from './history.ts'
-import type { SearchQuery, SearchResults } from './schemas.ts'
+import type { ChatSearchQuery, SearchResults } from './schemas.ts'
 import { messages } from './tables.ts'
 
 /**
  * Finds a user's messages that contain all words of `q`; the last one may be a prefix. Newest first, before the message
  * `before`; ignores case and accents.
  */
-export function searchMessages(db: Db, userId: string, query: SearchQuery): SearchResults {
+export function searchMessages(db: Db, userId: string, query: ChatSearchQuery): SearchResults {
   const match = toMatch(db, userId, query)
   if (match === null) return { results: [], hasMore: false }
   const selection = db
@@ -24,7 +24,7 @@ export function searchMessages(db: Db, userId: string, query: SearchQuery): Sear
   return { results, hasMore }
 }
 
-function isWanted(db: Db, userId: string, { agentId, before }: SearchQuery): SQL | undefined {
+function isWanted(db: Db, userId: string, { agentId, before }: ChatSearchQuery): SQL | undefined {
   return and(
     eq(messages.userId, userId),
     agentId ? eq(messages.agentId, agentId) : undefined,
@@ -32,7 +32,7 @@ function isWanted(db: Db, userId: string, { agentId, before }: SearchQuery): SQL
   )
 }
 
-function toMatch(db: Db, userId: string, { q, agentId }: SearchQuery): string | null {
+function toMatch(db: Db, userId: string, { q, agentId }: ChatSearchQuery): string | null {
   const words = toWordQuery(db, 'messages_words', q)
   if (words === null) return null
   const isOfAgent = agentId?.match(/[\p{L}\p{N}]/u) ? ` AND agent_id : "${agentId.replaceAll('"', '')}"` : ''

@@ -8,14 +8,14 @@ import { readPage } from '../../../db/pages.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
-import type { ChangeSessionRequest, ChatSession, NewSessionRequest, SessionList, SessionQuery } from './schemas.ts'
+import type { ChangeSessionRequest, ChatSession, ChatSessionList, NewSessionRequest, SessionQuery } from './schemas.ts'
 import { type ChatDeps, findAddressee } from './send.ts'
 import { createSession, getSession, requireWebSession, toSessionKey } from './sessions.ts'
 import { type ChatSessionRow, chatSessions, chatTurns, messages } from './tables.ts'
 import { requireEndpoint } from './turns/ask.ts'
 
 /** Returns a page of a user's sessions, latest activity first; of all agents unless one is given. */
-export function listChatSessions(db: Db, userId: string, { agentId, limit, before }: SessionQuery): SessionList {
+export function listChatSessions(db: Db, userId: string, { agentId, limit, before }: SessionQuery): ChatSessionList {
   const last = before === undefined ? null : getSession(db, userId, before)
   const isLater = last
     ? or(

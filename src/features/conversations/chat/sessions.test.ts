@@ -7,7 +7,7 @@ import { json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../../agents/registry/agents.ts'
-import { ChatSession, MessageList, SearchResults, SentMessage, SessionList } from './schemas.ts'
+import { ChatSession, ChatSessionList, MessageList, SearchResults, SentMessage } from './schemas.ts'
 import { messages } from './tables.ts'
 
 const One = z.object({ session: ChatSession })
@@ -40,7 +40,7 @@ async function withAgents() {
     say: (message: string, more: object = {}) =>
       read(SentMessage, send('POST', '/api/chat', { agentId: agent.id, message, ...more })),
     create: async (body: object = {}) => (await read(One, send('POST', '/api/chat/sessions', body))).session,
-    list: (query = '') => read(SessionList, get(`/api/chat/sessions${query}`)),
+    list: (query = '') => read(ChatSessionList, get(`/api/chat/sessions${query}`)),
     lines: async (query: string) =>
       (await read(MessageList, get(`/api/chat${query}`))).messages.map((line) => line.content),
     search: (query: string, who = ada) => read(SearchResults, get(`/api/chat/search?${query}`, who)),
@@ -130,7 +130,7 @@ test('/api/chat/sessions: 404 for a stranger’s session and agent, and for anot
     expect([response.status, await response.json()]).toEqual([404, { error: 'Session not found' }])
   }
   expect((await send('POST', '/api/chat/sessions', { agentId: test.agentId }, eve)).status).toBe(404)
-  expect((await read(SessionList, get('/api/chat/sessions', eve))).sessions).toEqual([])
+  expect((await read(ChatSessionList, get('/api/chat/sessions', eve))).sessions).toEqual([])
   expect(await read(MessageList, get(`/api/chat?sessionId=${session.id}`, eve))).toMatchObject({ count: 0 })
   expect(test.double.questions).toEqual([])
 })

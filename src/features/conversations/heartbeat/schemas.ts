@@ -31,7 +31,7 @@ export const ChangeHeartbeatRequest = z
 export type ChangeHeartbeatRequest = z.infer<typeof ChangeHeartbeatRequest>
 
 /** Times are ISO 8601; `nextHeartbeat` is null while it is off, `agentId` null means all agents. */
-export const Heartbeat = z.object({
+export const HeartbeatConfig = z.object({
   frequency: z.string(),
   enabled: z.boolean(),
   agentId: z.string().nullable(),
@@ -39,12 +39,12 @@ export const Heartbeat = z.object({
   lastHeartbeat: z.string().nullable(),
   nextHeartbeat: z.string().nullable(),
 })
-export type Heartbeat = z.infer<typeof Heartbeat>
+export type HeartbeatConfig = z.infer<typeof HeartbeatConfig>
 
-export const OneHeartbeat = z.object({ heartbeat: Heartbeat, message: z.string() })
+export const OneHeartbeat = z.object({ heartbeat: HeartbeatConfig, message: z.string() })
 export type OneHeartbeat = z.infer<typeof OneHeartbeat>
 
-export const ChangedHeartbeat = Heartbeat.extend({ message: z.string() })
+export const ChangedHeartbeat = HeartbeatConfig.extend({ message: z.string() })
 export type ChangedHeartbeat = z.infer<typeof ChangedHeartbeat>
 
 /**

@@ -5,7 +5,13 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { Base } from '../../base.ts'
 import { changeHeartbeat, findHeartbeat, type HeartbeatSettings, resetHeartbeat } from './heartbeat.ts'
-import { ChangedHeartbeat, ChangeHeartbeatRequest, DeletedHeartbeat, type Heartbeat, OneHeartbeat } from './schemas.ts'
+import {
+  ChangedHeartbeat,
+  ChangeHeartbeatRequest,
+  DeletedHeartbeat,
+  type HeartbeatConfig,
+  OneHeartbeat,
+} from './schemas.ts'
 
 /** Routes for the heartbeat settings. */
 export function heartbeatWeb(deps: Base & { guards: Guards }) {
@@ -58,7 +64,7 @@ export function heartbeatWeb(deps: Base & { guards: Guards }) {
   return app
 }
 
-function toHeartbeat(settings: HeartbeatSettings): Heartbeat {
+function toHeartbeat(settings: HeartbeatSettings): HeartbeatConfig {
   return {
     frequency: settings.frequency,
     enabled: settings.enabled,

@@ -6,12 +6,12 @@ import { openInstallation } from '../../../../tests/harness/server.ts'
 import { openTalkingService } from '../../../../tests/harness/services/talking-service.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { MessageList } from '../chat/schemas.ts'
-import { Run, RunList, Task } from './schemas.ts'
+import { Task, TaskRun, TaskRunList } from './schemas.ts'
 
 type Person = Awaited<ReturnType<typeof signUp>>
 
 const runsOf = async (person: Person, id: string) =>
-  (await read(RunList, person.get(`/api/scheduled-tasks/${id}/runs`))).runs
+  (await read(TaskRunList, person.get(`/api/scheduled-tasks/${id}/runs`))).runs
 
 test('scheduled run: a real agent gets the prompt; the conversation is stored and the tokens are counted', async () => {
   await using service = await openTalkingService({ text: ['The news ', 'is good.'] })
@@ -51,7 +51,7 @@ test('scheduled run: ends with one answer when the server is killed during it', 
   const agentId = await createAgent(person, { model: 'openai/gpt-4o-mini' })
   const request = { name: 'News', cronSchedule: '0 0 1 1 *', prompt: 'Read the news', agentId }
   const task = await read(Task, person.post('/api/scheduled-tasks', request))
-  await read(Run, person.post(`/api/scheduled-tasks/${task.id}/run`, {}))
+  await read(TaskRun, person.post(`/api/scheduled-tasks/${task.id}/run`, {}))
   await until('the call of the agent', () => provider.chats.length === 1)
   await first.kill()
   gate.resolve()

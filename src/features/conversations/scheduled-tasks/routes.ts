@@ -16,11 +16,11 @@ import {
   DeletedTask,
   DeleteTaskRequest,
   OwnTaskList,
-  Run,
-  RunList,
   Task,
   TaskList,
   TaskQuery,
+  TaskRun,
+  TaskRunList,
 } from './schemas.ts'
 import type { TaskRow, TaskRunRow } from './tables.ts'
 import { changeTask, createTask, deleteTask, getTask, listTasks, runTaskNow } from './tasks.ts'
@@ -92,14 +92,14 @@ export function scheduledTasksWeb(deps: Base & { guards: Guards }) {
     endpoint({
       summary: 'Lists the runs of a scheduled task',
       tag: 'Scheduled tasks',
-      responses: { 200: RunList },
+      responses: { 200: TaskRunList },
       errors: ['not_found'],
     }),
     signedIn,
     (c) => {
       const task = getTask(deps.db, c.var.user.id, c.req.param('id'))
       const runs = listTaskRuns(deps.db, task.id).map(toRun)
-      return c.json({ runs, count: runs.length } satisfies RunList)
+      return c.json({ runs, count: runs.length } satisfies TaskRunList)
     },
   )
 
@@ -108,7 +108,7 @@ export function scheduledTasksWeb(deps: Base & { guards: Guards }) {
     endpoint({
       summary: 'Runs a scheduled task now',
       tag: 'Scheduled tasks',
-      responses: { 202: Run },
+      responses: { 202: TaskRun },
       errors: ['not_found', 'conflict'],
       scope: 'agents',
     }),
@@ -137,7 +137,7 @@ function toTask(row: TaskRow): Task {
   }
 }
 
-function toRun(row: TaskRunRow): Run {
+function toRun(row: TaskRunRow): TaskRun {
   const { startedAt, finishedAt } = row
   return {
     id: row.id,

@@ -14,7 +14,7 @@ import type { AgentRow } from '../../agents/registry/tables.ts'
 import { messages } from '../chat/tables.ts'
 import { scheduledTasksJob } from './jobs.ts'
 import { listTaskRuns } from './runs.ts'
-import { Run, RunList, Task, TaskList } from './schemas.ts'
+import { Task, TaskList, TaskRun, TaskRunList } from './schemas.ts'
 import { scheduledRuns, scheduledTasks } from './tables.ts'
 
 const DAILY = { name: 'News', cronSchedule: '0 9 * * *', prompt: 'Read the news' }
@@ -57,7 +57,7 @@ async function withAgent(change: Partial<AgentRow> = {}) {
     runNow: (id: string, who = ada) =>
       web.request(`/api/scheduled-tasks/${id}/run`, { method: 'POST', headers: who.cookie }),
     runs: async (id: string) =>
-      (await read(RunList, web.request(`/api/scheduled-tasks/${id}/runs`, { headers: ada.cookie }))).runs,
+      (await read(TaskRunList, web.request(`/api/scheduled-tasks/${id}/runs`, { headers: ada.cookie }))).runs,
     /** Runs the periodic job once. */
     check: () => job.run(new AbortController().signal),
   }
@@ -345,7 +345,7 @@ test('POST /api/scheduled-tasks/:id/run: 202, also when the task is disabled, an
   const task = await create({ enabled: false })
   const response = await runNow(task.id)
   expect(response.status).toBe(202)
-  expect(Run.parse(await response.json())).toMatchObject({ taskId: task.id, trigger: 'manual', status: 'running' })
+  expect(TaskRun.parse(await response.json())).toMatchObject({ taskId: task.id, trigger: 'manual', status: 'running' })
   await using _jobs = startJobs(platform)
   await until('the end of the run', async () => (await runs(task.id))[0]?.status === 'succeeded')
   expect(agent.prompts).toEqual([DAILY.prompt])

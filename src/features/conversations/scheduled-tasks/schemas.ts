@@ -94,7 +94,7 @@ export type TaskList = z.infer<typeof TaskList>
  * A run. `messageId` is the prompt in the agent's conversation; a `skipped` run was due while the previous one was
  * unfinished.
  */
-export const Run = z.object({
+export const TaskRun = z.object({
   id: z.string(),
   taskId: z.string().nullable(),
   trigger: z.enum(['schedule', 'manual', 'heartbeat']),
@@ -106,11 +106,11 @@ export const Run = z.object({
   messageId: z.string().nullable(),
   error: z.string().nullable(),
 })
-export type Run = z.infer<typeof Run>
+export type TaskRun = z.infer<typeof TaskRun>
 
 /** Newest first; older runs are deleted. */
-export const RunList = z.object({ runs: z.array(Run), count: z.number() })
-export type RunList = z.infer<typeof RunList>
+export const TaskRunList = z.object({ runs: z.array(TaskRun), count: z.number() })
+export type TaskRunList = z.infer<typeof TaskRunList>
 
 /** Answer of `GET /v1/scheduled-tasks`: the agent's own tasks. */
 export const OwnTaskList = TaskList.pick({ tasks: true })

@@ -15,7 +15,7 @@ import { agents } from '../../agents/registry/tables.ts'
 import { MessageList } from '../chat/schemas.ts'
 import { messages } from '../chat/tables.ts'
 import { askJob } from './ask.ts'
-import { Run, RunList, Swarm } from './schemas.ts'
+import { Swarm, SwarmRun, SwarmRunList } from './schemas.ts'
 import { swarmAnswers } from './tables.ts'
 
 type NewMember = { name: string; port: number; role?: string; prompt?: string }
@@ -39,16 +39,16 @@ async function withSwarm(members: NewMember[], summarizerName?: string) {
   const request = { name: 'Swarm', agents: added.map(({ member }) => member), summarizer }
   const swarm = await read(Swarm, post('/api/swarms', request))
   const path = `/api/swarms/${swarm.id}`
-  const show = (id: string) => read(Run, get(`${path}/runs/${id}`))
+  const show = (id: string) => read(SwarmRun, get(`${path}/runs/${id}`))
   return {
     ...test,
     userId: ada.user.id,
     agentIds: added.map(({ member }) => member.id),
     get,
     swarmId: swarm.id,
-    runs: () => read(RunList, get(`${path}/runs`)),
-    run: (task: string) => read(Run, post(`${path}/run`, { task })),
-    cancel: (id: string) => read(Run, post(`${path}/runs/${id}/cancel`)),
+    runs: () => read(SwarmRunList, get(`${path}/runs`)),
+    run: (task: string) => read(SwarmRun, post(`${path}/run`, { task })),
+    cancel: (id: string) => read(SwarmRun, post(`${path}/runs/${id}/cancel`)),
     remove: () => test.web.request(path, { method: 'DELETE', headers: ada.cookie }),
     show,
     finished: (id: string) =>
@@ -59,7 +59,7 @@ async function withSwarm(members: NewMember[], summarizerName?: string) {
   }
 }
 
-const statesOf = (run: Run) => run.agents.map(({ state }) => state)
+const statesOf = (run: SwarmRun) => run.agents.map(({ state }) => state)
 
 test('POST /api/swarms/:id/run: 202, every agent answers for its owner, and the run is completed', async () => {
   await using one = startAgentDouble(({ message }) => `one: ${message}`)

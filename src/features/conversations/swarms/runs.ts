@@ -2,12 +2,12 @@ import { and, asc, count, desc, eq, inArray, lt, type SQL } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { readPage } from '../../../db/pages.ts'
-import type { PageQuery, Run, RunAnswer, RunLine, RunList } from './schemas.ts'
+import type { PageQuery, RunAnswer, RunLine, SwarmRun, SwarmRunList } from './schemas.ts'
 import { getSwarm } from './swarms.ts'
 import { type AnswerRow, type SwarmRunRow, swarmAnswers, swarmRuns } from './tables.ts'
 
 /** Returns a page of a swarm's runs, newest first. @throws AppError `not_found` for the swarm. */
-export function listSwarmRuns(db: Db, ownerId: string, swarmId: string, { limit, before }: PageQuery): RunList {
+export function listSwarmRuns(db: Db, ownerId: string, swarmId: string, { limit, before }: PageQuery): SwarmRunList {
   getSwarm(db, ownerId, swarmId)
   const ofSwarm = and(eq(swarmRuns.swarmId, swarmId), eq(swarmRuns.ownerId, ownerId))
   const isBefore = before === undefined ? undefined : lt(swarmRuns.sequence, sequenceOf(db, before, ofSwarm))
@@ -33,7 +33,7 @@ export function getRun(db: Db | Tx, ownerId: string, swarmId: string, id: string
 }
 
 /** Returns the run with its answers, in the swarm's order. */
-export function showRun(db: Db, row: SwarmRunRow): Run {
+export function showRun(db: Db, row: SwarmRunRow): SwarmRun {
   return {
     ...toLine(row),
     agents: listAnswers(db, row.id).map(toAnswer),

@@ -115,14 +115,14 @@ export const RunAnswer = z.object({
 export type RunAnswer = z.infer<typeof RunAnswer>
 
 /** A run with its answers, in the swarm's order. */
-export const Run = RunLine.extend({
+export const SwarmRun = RunLine.extend({
   agents: z.array(RunAnswer),
   summarizer: z.string().nullable(),
   summary: z.string().nullable(),
   summaryError: z.string().nullable(),
 })
-export type Run = z.infer<typeof Run>
+export type SwarmRun = z.infer<typeof SwarmRun>
 
 /** Newest first; `count` is that of this page. */
-export const RunList = z.object({ runs: z.array(RunLine), count: z.number(), hasMore: z.boolean() })
-export type RunList = z.infer<typeof RunList>
+export const SwarmRunList = z.object({ runs: z.array(RunLine), count: z.number(), hasMore: z.boolean() })
+export type SwarmRunList = z.infer<typeof SwarmRunList>

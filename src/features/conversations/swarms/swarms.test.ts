@@ -6,7 +6,7 @@ import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { write } from '../../../db/write.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { insertAgent } from '../../agents/registry/agents.ts'
-import { type Member, Run, RunList, Swarm, SwarmList } from './schemas.ts'
+import { type Member, Swarm, SwarmList, SwarmRun, SwarmRunList } from './schemas.ts'
 
 /** Creates Ada with two agents and Eve with one, all unreachable. */
 async function withAgents() {
@@ -133,7 +133,7 @@ test.each(['limit=0', 'limit=101', 'limit=x'])('GET /api/swarms?%s: 400', async 
 test('/api/swarms/:id: 404 for another user’s swarm', async () => {
   const { ada, eve, create, platform } = await withAgents()
   const swarm = await create()
-  const run = await read(Run, ada.send('POST', `/api/swarms/${swarm.id}/run`, { task: 'Think' }))
+  const run = await read(SwarmRun, ada.send('POST', `/api/swarms/${swarm.id}/run`, { task: 'Think' }))
   const path = `/api/swarms/${swarm.id}`
   const before = countRows(platform.db)
   await expectError(eve.get(path), 404, NOT_FOUND)
@@ -146,13 +146,13 @@ test('/api/swarms/:id: 404 for another user’s swarm', async () => {
   expect((await read(SwarmList, eve.get(`/api/swarms?before=${swarm.id}`))).swarms).toEqual([])
   expect(countRows(platform.db)).toEqual(before)
   expect(await read(Swarm, ada.get(path))).toEqual(swarm)
-  expect((await read(Run, ada.get(`${path}/runs/${run.id}`))).state).toBe('running')
+  expect((await read(SwarmRun, ada.get(`${path}/runs/${run.id}`))).state).toBe('running')
 })
 
 test('GET /api/swarms/:id/runs/:runId: 404 when the run is of another swarm', async () => {
   const { ada, create } = await withAgents()
   const [swarm, other] = [await create(), await create()]
-  const run = await read(Run, ada.send('POST', `/api/swarms/${swarm.id}/run`, { task: 'Think' }))
+  const run = await read(SwarmRun, ada.send('POST', `/api/swarms/${swarm.id}/run`, { task: 'Think' }))
   for (const path of [`/api/swarms/${other.id}/runs/${run.id}`, `/api/swarms/${swarm.id}/runs/run_missing`]) {
     await expectError(ada.get(path), 404, { error: 'Run not found' })
     await expectError(ada.send('POST', `${path}/cancel`), 404, { error: 'Run not found' })
@@ -218,9 +218,9 @@ test('POST /api/swarms/:id/run: 429 at five concurrent runs, until one is cancel
   expect(responses.map(({ status }) => status).sort()).toEqual([202, 202, 202, 202, 202, 429, 429, 429])
   expect(countRows(platform.db)).toMatchObject({ swarm_runs: 5, swarm_answers: 10 })
   await expectError(run(), 429, { error: 'Too many runs at once', current: 5, limit: 5 })
-  const [newest] = (await read(RunList, ada.get(`/api/swarms/${id}/runs`))).runs
+  const [newest] = (await read(SwarmRunList, ada.get(`/api/swarms/${id}/runs`))).runs
   const cancelled = await ada.send('POST', `/api/swarms/${id}/runs/${newest?.id}/cancel`)
-  expect(await read(Run, cancelled)).toMatchObject({
+  expect(await read(SwarmRun, cancelled)).toMatchObject({
     state: 'cancelled',
     agents: [{ state: 'cancelled' }, { state: 'cancelled' }],
   })

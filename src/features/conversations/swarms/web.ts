@@ -10,11 +10,11 @@ import {
   ChangeSwarmRequest,
   CreateSwarmRequest,
   PageQuery,
-  Run,
-  RunList,
   RunRequest,
   Swarm,
   SwarmList,
+  SwarmRun,
+  SwarmRunList,
 } from './schemas.ts'
 import { cancelRun, startSwarmRun } from './start-run.ts'
 import { changeSwarm, createSwarm, deleteSwarm, getSwarm, listSwarms, toSwarm } from './swarms.ts'
@@ -88,7 +88,7 @@ export function swarmsWeb(deps: Base & { guards: Guards; requestsPerMinute: { ch
     endpoint({
       summary: 'Runs a task on all agents of a swarm',
       tag: 'Swarms',
-      responses: { 202: Run },
+      responses: { 202: SwarmRun },
       errors: ['not_found', 'conflict'],
       scope: 'agents',
     }),
@@ -106,7 +106,7 @@ export function swarmsWeb(deps: Base & { guards: Guards; requestsPerMinute: { ch
     endpoint({
       summary: 'Lists the runs of a swarm',
       tag: 'Swarms',
-      responses: { 200: RunList },
+      responses: { 200: SwarmRunList },
       errors: ['not_found'],
     }),
     signedIn,
@@ -119,7 +119,7 @@ export function swarmsWeb(deps: Base & { guards: Guards; requestsPerMinute: { ch
     endpoint({
       summary: "Returns a run with its agents' answers",
       tag: 'Swarms',
-      responses: { 200: Run },
+      responses: { 200: SwarmRun },
       errors: ['not_found'],
     }),
     signedIn,
@@ -131,7 +131,7 @@ export function swarmsWeb(deps: Base & { guards: Guards; requestsPerMinute: { ch
     endpoint({
       summary: 'Cancels a run',
       tag: 'Swarms',
-      responses: { 200: Run },
+      responses: { 200: SwarmRun },
       errors: ['not_found'],
       scope: 'agents',
       worksOnFullDisk: true,

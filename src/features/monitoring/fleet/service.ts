@@ -15,7 +15,7 @@ import {
   updateUserAgent,
 } from '../../agents/deployments/lifecycle.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
-import { shownStatus, toShownError } from '../../agents/registry/status.ts'
+import { shownStatus, toShownAgentError } from '../../agents/registry/status.ts'
 import { agentLabels, agents } from '../../agents/registry/tables.ts'
 import { readHours } from '../../agents/watchdog/uptime.ts'
 import { type CostSum, toCostUsd } from '../../ai/usage/costs.ts'
@@ -87,7 +87,7 @@ function toFleetRow(row: Row, detail: Detail): Omit<FleetAgent, 'labels' | 'upti
     costTodayUsd: toCostUsd(row),
     model: detail.model,
     runtime: detail.runtime,
-    lastError: toShownError(row.status, detail),
+    lastError: toShownAgentError(row.status, detail),
     lastActivity: detail.lastActivity === null ? null : new Date(detail.lastActivity).toISOString(),
     createdAt: detail.createdAt.toISOString(),
   }

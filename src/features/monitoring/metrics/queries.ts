@@ -85,10 +85,10 @@ export function listUsageDays(db: Db, where: SQL | undefined, since: string) {
     .all()
 }
 
-export type CallRow = typeof usageLogs.$inferSelect
+export type ModelCallRow = typeof usageLogs.$inferSelect
 
 /** Returns the newest model calls, of one user or of all. Each sort order follows the index that serves it. */
-export function listNewestCalls(db: Db, where: SQL | undefined, limit: number): CallRow[] {
+export function listNewestCalls(db: Db, where: SQL | undefined, limit: number): ModelCallRow[] {
   const order = where ? [desc(usageLogs.createdAt), desc(usageLogs.id)] : [desc(usageLogs.id)]
   return db
     .select()

@@ -19,7 +19,7 @@ import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
 import type { Base } from '../../base.ts'
 import { listTeams } from '../../conversations/swarms/runs.ts'
 import { bookings, events } from '../../payments/underground/tables.ts'
-import { type CallRow, listNewestCalls } from '../metrics/queries.ts'
+import { listNewestCalls, type ModelCallRow } from '../metrics/queries.ts'
 import { getFleetGraph, listEdges } from './graph.ts'
 import {
   BackendBookings,
@@ -208,7 +208,7 @@ function listCalls(db: Db, principal: Principal, userId: string | undefined) {
   return listNewestCalls(db, rowsOf(usageLogs.userId, principal, userId), MAX_TRACES).map(toCallTrace)
 }
 
-function toCallTrace(call: CallRow) {
+function toCallTrace(call: ModelCallRow) {
   return {
     id: call.id,
     user_id: call.userId,

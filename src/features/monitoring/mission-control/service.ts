@@ -11,7 +11,7 @@ import { wholeSpan } from '../../ai/usage/day-slices.ts'
 import { sumCostByAgent } from '../../ai/usage/queries.ts'
 import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
 import type { Base } from '../../base.ts'
-import { type CallRow, findAgentNames, listNewestCalls } from '../metrics/queries.ts'
+import { findAgentNames, listNewestCalls, type ModelCallRow } from '../metrics/queries.ts'
 import type { Bookings, FleetCosts, Trace } from './schemas.ts'
 
 const MAX_BOOKINGS = 10
@@ -88,7 +88,7 @@ export function listTraces(db: Db, user: SignedInUser | null): Trace[] {
 }
 
 /** A call is recorded when it ends. */
-function toTrace(call: CallRow, agentName: string): Trace {
+function toTrace(call: ModelCallRow, agentName: string): Trace {
   const endedAt = call.createdAt
   return {
     id: String(call.id),

@@ -3,10 +3,10 @@ import { z } from 'zod'
 import { toAddress } from '../../../adapters/chain/token-chain.ts'
 import type { Egress } from '../../../adapters/egress/egress.ts'
 import {
-  type Authorization,
   type Demand,
   fetchPaying,
   type PaidAnswer,
+  type PaymentAuthorization,
 } from '../../../adapters/paid-fetch/paid-fetch.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
@@ -62,7 +62,7 @@ export async function callPaying(
     ordered = await orderCall(deps, wallet, call, demand, once)
     if (ordered.status === 'awaiting_approval') throw waiting(ordered)
   }
-  const note = async (signed: Authorization) => {
+  const note = async (signed: PaymentAuthorization) => {
     if (ordered) ordered = await noteSigned(deps, ordered, signed)
     hasLeft = true
   }
@@ -132,7 +132,7 @@ function findWaiting(db: Db, walletId: string, requestHash: string): PaymentRow 
  * Marks the payment as sent: from now on the seller may take the money.
  * @throws AppError as `requireSendable`; `conflict` when another call uses the payment.
  */
-async function noteSigned(deps: PaidCallDeps, payment: PaymentRow, signed: Authorization): Promise<PaymentRow> {
+async function noteSigned(deps: PaidCallDeps, payment: PaymentRow, signed: PaymentAuthorization): Promise<PaymentRow> {
   if (signed.amount !== BigInt(payment.amountMicroUsd) || signed.to !== payment.recipient) {
     throw new AppError('internal', 'What was signed is not what was ordered')
   }

@@ -9,7 +9,7 @@ import { fund, PAYEE, readToken, USDC } from '../../../../tests/harness/paying-p
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { json } from '../../../../tests/harness/requests.ts'
 import type { ChainCharges } from '../../../adapters/payments/chain-charges.ts'
-import type { Authorization, Settler } from '../../../adapters/payments/settler.ts'
+import type { Settler, TransferAuthorization } from '../../../adapters/payments/settler.ts'
 import { type Account, platformAccount } from '../ledger/accounts.ts'
 import { checkLedger } from '../ledger/check.ts'
 import { readBalance } from '../ledger/post.ts'
@@ -279,7 +279,7 @@ async function sign({ web }: Pick<ReturnType<typeof testPlatform>, 'web'>, body:
 }
 
 /** Uses the payer's nonce for another payee first. */
-async function payElsewhere(chain: TestChain, { nonce, value, validBefore }: Authorization): Promise<void> {
+async function payElsewhere(chain: TestChain, { nonce, value, validBefore }: TransferAuthorization): Promise<void> {
   const times = { value: BigInt(value), validAfter: 0n, validBefore: BigInt(validBefore) }
   const to = devAccount(8).address
   const fields = ['address from', 'address to', 'uint256 value', 'uint256 validAfter', 'uint256 validBefore']

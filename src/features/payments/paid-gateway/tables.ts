@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { Authorization } from '../../../adapters/payments/settler.ts'
+import type { TransferAuthorization } from '../../../adapters/payments/settler.ts'
 import { oneOf } from '../../../db/checks.ts'
 import { LEDGER_CURRENCIES } from '../ledger/accounts.ts'
 
@@ -27,7 +27,7 @@ export const gatewayPayments = sqliteTable(
     currency: text({ enum: LEDGER_CURRENCIES }).notNull(),
     payer: text(),
     reference: text(),
-    authorization: text({ mode: 'json' }).$type<Authorization>(),
+    authorization: text({ mode: 'json' }).$type<TransferAuthorization>(),
     rawTransaction: text(),
     sinceBlock: integer(),
     checks: integer().notNull().default(0),

@@ -2,7 +2,7 @@ import { and, desc, eq, inArray, isNotNull, isNull, lt, lte, type SQL, sql } fro
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import { type Page, readPage } from '../../../db/pages.ts'
+import { type RowPage, readPage } from '../../../db/pages.ts'
 import { prepareOnce } from '../../../db/prepare-once.ts'
 import { LEDGER_CURRENCIES, type LedgerCurrency, platformAccount, walletsOf } from '../ledger/accounts.ts'
 import { postChainMovement } from '../ledger/post.ts'
@@ -25,7 +25,7 @@ export function getOwnPayment(db: Db, userId: string, id: string): PaymentRow {
 type PaymentPage = { limit: number; before?: string | undefined; walletId?: string | undefined }
 
 /** Lists a user's payments, newest first: ids are ordered by time. */
-export function listPayments(db: Db, userId: string, { limit, before, walletId }: PaymentPage): Page<PaymentRow> {
+export function listPayments(db: Db, userId: string, { limit, before, walletId }: PaymentPage): RowPage<PaymentRow> {
   const conditions: (SQL | undefined)[] = [
     eq(walletPayments.userId, userId),
     before === undefined ? undefined : lt(walletPayments.id, before),

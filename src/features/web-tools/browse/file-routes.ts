@@ -8,12 +8,12 @@ import { validate } from '../../../http/validate.ts'
 import {
   ChangedPath,
   FileContent,
+  FileSearchQuery,
   FileTree,
   FoundFiles,
   PathQuery,
   PathRequest,
   RenameRequest,
-  SearchQuery,
   TreeQuery,
   UploadQuery,
   WorkspaceQuery,
@@ -83,7 +83,7 @@ export function fileRoutes(deps: BrowseDeps, guard: BrowseGuard) {
     '/api/browse/search',
     endpoint({ summary: 'Searches files by name or content', tag: 'Files', ...searchAnswers }),
     guard,
-    validate('query', SearchQuery),
+    validate('query', FileSearchQuery),
     async (c) => {
       const { agentId, q, in: where } = c.req.valid('query')
       const search = (files: WorkspaceFiles) => (where === 'name' ? files.searchNames(q) : files.searchContent(q))

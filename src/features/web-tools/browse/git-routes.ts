@@ -10,11 +10,11 @@ import {
   ForgottenCredentials,
   GitDiff,
   GitLog,
+  GitLogQuery,
   GitStarted,
   GitStatus,
   GitSynced,
   KeptCredentials,
-  LogQuery,
   OriginQuery,
   SyncRequest,
   WorkspaceQuery,
@@ -90,7 +90,7 @@ export function gitRoutes(deps: BrowseDeps, guard: BrowseGuard) {
     '/api/browse/git-log',
     endpoint({ summary: 'Lists commits', tag: 'Files', ...logAnswers }),
     guard,
-    validate('query', LogQuery),
+    validate('query', GitLogQuery),
     async (c) => {
       const { agentId, limit } = c.req.valid('query')
       const workspace = workspaceOf(c, agentId)

@@ -23,7 +23,7 @@ export const PathQuery = z.object({ agentId, path: Path })
 
 export const DiffQuery = z.object({ agentId, path: z.string().optional() })
 
-export const LogQuery = z.object({
+export const GitLogQuery = z.object({
   agentId,
   limit: z.coerce
     .number('limit must be a number')
@@ -33,7 +33,7 @@ export const LogQuery = z.object({
     .transform((limit) => Math.min(limit, MAX_COMMITS)),
 })
 
-export const SearchQuery = z.object({
+export const FileSearchQuery = z.object({
   agentId,
   q: z.string('q required').min(1, 'q required').max(200, 'q too long (max 200 chars)'),
   in: z.enum(['name', 'content'], 'in must be name or content').default('name'),

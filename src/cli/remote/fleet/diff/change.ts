@@ -51,7 +51,7 @@ export function pairByName<Wanted extends { name: string }, Present extends { na
   return { kept, added, removed: left }
 }
 
-export function join(parts: readonly Part[]): Part {
+export function joinParts(parts: readonly Part[]): Part {
   return { changes: parts.flatMap(({ changes }) => changes), calls: parts.flatMap(({ calls }) => calls) }
 }
 

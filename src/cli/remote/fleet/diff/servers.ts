@@ -3,7 +3,7 @@ import type { PresentAgent } from '../present.ts'
 import {
   type Change,
   hasReference,
-  join,
+  joinParts,
   NO_PART,
   type Part,
   pairByName,
@@ -28,7 +28,7 @@ export function diffServers(
   // The kind of a server (URL or command) cannot change: another kind is another server.
   const others = kept.filter(({ want, have }) => (want.url === undefined) !== (have.url === null))
   const same = kept.filter((pair) => !others.includes(pair))
-  return join([
+  return joinParts([
     ...[...removed, ...others.map(({ have }) => have)].map(({ id, name }) =>
       toRemoval(`MCP server ${name}`, toServerPath(id)),
     ),

@@ -4,7 +4,7 @@ import type { PresentAgent } from '../present.ts'
 import {
   type Change,
   hasReference,
-  join,
+  joinParts,
   type LookUp,
   NO_PART,
   type Part,
@@ -119,7 +119,7 @@ const SCHEDULE_FIELDS = ['cronSchedule', 'timezone', 'prompt', 'description', 'e
 export function diffSchedules({ schedules }: WantedAgent, present: PresentAgent): Part {
   if (!schedules) return NO_PART
   const { kept, added, removed } = pairByName(schedules, present.schedules)
-  return join([
+  return joinParts([
     ...removed.map(({ id, name }) => toRemoval(`schedule ${name}`, TASKS, { taskId: id })),
     ...kept.map(({ want, have }) => changeSchedule(want, have)),
     // The agent's id is not known before the call.
@@ -138,7 +138,7 @@ export function diffChannels(
   present: PresentAgent,
   { lookUp, sendsSecrets }: DiffOptions,
 ): Part {
-  return join([diffMail(channels.mail, present.mail), diffWebhook()])
+  return joinParts([diffMail(channels.mail, present.mail), diffWebhook()])
 
   function diffWebhook(): Part {
     const { webhook } = channels

@@ -70,7 +70,7 @@ function toSourceParts(source: JsonObject, title: unknown, path: string): ChatPa
 }
 
 /** Returns text alone as a string, as every server of Chat Completions accepts it. */
-export function toChatContent(parts: readonly ChatPart[]): string | readonly ChatPart[] {
+export function contentToChat(parts: readonly ChatPart[]): string | readonly ChatPart[] {
   const [first] = parts
   return parts.length === 1 && first?.type === 'text' ? String(first.text) : parts
 }

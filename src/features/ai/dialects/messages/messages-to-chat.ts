@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../../../core/json/json-object.ts'
 import { isJsonObject } from '../../../../core/json/json-object.ts'
-import { type ChatPart, readBlock, toChatContent, toChatParts } from './content-to-chat.ts'
+import { type ChatPart, contentToChat, readBlock, toChatParts } from './content-to-chat.ts'
 import { invalidField, readList, readObject, readString } from './read-fields.ts'
 
 /** Converts the system prompt and the conversation to chat messages. @throws AppError `invalid` */
-export function toChatMessages(request: JsonObject): JsonObject[] {
+export function messagesToChat(request: JsonObject): JsonObject[] {
   const messages = readList(request.messages, 'messages')
   const turns: JsonObject[] = [...toSystemMessage(request.system)]
   let callIds: ReadonlySet<string> = new Set()
@@ -40,7 +40,7 @@ function toTextContent(content: unknown, path: string): string | readonly ChatPa
   if (typeof content === 'string') return content
   const parts = readList(content, path).flatMap((part, index) => toChatParts(part, `${path}.${index}`))
   if (parts.some(({ type }) => type !== 'text')) throw invalidField(path, 'Only text can be passed on to this model')
-  return toChatContent(parts)
+  return contentToChat(parts)
 }
 
 function listCallIds(content: unknown): Set<string> {
@@ -68,7 +68,7 @@ function toAssistantMessage(content: unknown, path: string): JsonObject[] {
   return [
     {
       role: 'assistant',
-      content: parts.length === 0 ? null : toChatContent(parts),
+      content: parts.length === 0 ? null : contentToChat(parts),
       ...(calls.length > 0 && { tool_calls: calls }),
     },
   ]
@@ -96,7 +96,7 @@ function toUserMessages(content: unknown, callIds: ReadonlySet<string>, path: st
     results.push(message)
     parts.push(...media)
   }
-  return parts.length === 0 ? results : [...results, { role: 'user', content: toChatContent(parts) }]
+  return parts.length === 0 ? results : [...results, { role: 'user', content: contentToChat(parts) }]
 }
 
 function toToolMessage(block: JsonObject, callIds: ReadonlySet<string>, path: string) {
@@ -105,7 +105,7 @@ function toToolMessage(block: JsonObject, callIds: ReadonlySet<string>, path: st
   const parts = typeof block.content === 'string' ? [{ type: 'text', text: block.content }] : toResultParts(block, path)
   const [texts, media] = [parts.filter(({ type }) => type === 'text'), parts.filter(({ type }) => type !== 'text')]
   const said = block.is_error === true ? markAsError(texts) : texts
-  const content = said.length === 0 ? '' : toChatContent(said)
+  const content = said.length === 0 ? '' : contentToChat(said)
   return { message: { role: 'tool', tool_call_id: id, content }, media }
 }
 

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../../core/json/json-object.ts'
 import type { Translated } from '../dialect.ts'
-import { toChatMessages } from './messages-to-chat.ts'
+import { messagesToChat } from './messages-to-chat.ts'
 import { invalidField, readList, readObject, requireKnownFields } from './read-fields.ts'
-import { toChatTools } from './tools-to-chat.ts'
+import { toolsToChat } from './tools-to-chat.ts'
 
 /** Fields with the same meaning in Chat Completions, and our own. */
 const SAME_FIELDS = [
@@ -26,14 +26,14 @@ const OUTPUT_FIELDS = ['effort', 'format']
 const MAX_STOP_SEQUENCES = 4
 
 /** Translates a Messages request. @throws AppError `invalid` for what Chat Completions cannot express. */
-export function toChatRequest(request: JsonObject): Translated {
+export function requestToChat(request: JsonObject): Translated {
   requireKnownFields(request, KNOWN_FIELDS, '')
   const same = SAME_FIELDS.flatMap((field) => (request[field] == null ? [] : [[field, request[field]] as const]))
-  const tools = toChatTools(request)
+  const tools = toolsToChat(request)
   return {
     body: {
       ...Object.fromEntries(same),
-      messages: toChatMessages(request),
+      messages: messagesToChat(request),
       ...tools.body,
       ...toStop(request.stop_sequences),
       ...toResponseFormat(request),

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../../core/json/json-object.ts'
 import { invalidField, readList, readObject, readString, requireKnownFields } from './read-fields.ts'
 
 /** Chat tools and their choice, and the built-in tools that were left out. */
-type ChatTools = { body: JsonObject; dropped: string[] }
+type ToolsForChat = { body: JsonObject; dropped: string[] }
 
 /** Tools that Anthropic runs itself; a request works without them. */
 const SERVER_TOOLS = /^(?:web_search|web_fetch|tool_search_tool)_/
@@ -14,7 +14,7 @@ const TOOL_FIELDS = [
 const CHOICE_FIELDS = ['type', 'name', 'disable_parallel_tool_use']
 
 /** @throws AppError `invalid` for tools that Chat Completions cannot express. */
-export function toChatTools(request: JsonObject): ChatTools {
+export function toolsToChat(request: JsonObject): ToolsForChat {
   const given = request.tools == null ? [] : readList(request.tools, 'tools')
   const tools: JsonObject[] = []
   const dropped: string[] = []

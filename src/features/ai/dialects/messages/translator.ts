@@ -3,14 +3,14 @@ import { isJsonObject } from '../../../../core/json/json-object.ts'
 import type { DialectTranslator } from '../dialect.ts'
 import { toMessage, UNSIGNED } from './answer-from-chat.ts'
 import { toMessagesErrorBody } from './errors.ts'
-import { toChatRequest } from './request-to-chat.ts'
+import { requestToChat } from './request-to-chat.ts'
 import { createMessageStream } from './stream-from-chat.ts'
 
 /** Translates between Anthropic's Messages and Chat Completions. */
 export const messagesTranslator: DialectTranslator = {
   dialect: 'messages',
   startsWithUsage: true,
-  toChatRequest,
+  toChatRequest: requestToChat,
   toOwnRequest: withoutUnsigned,
   fromChatCompletion: toMessage,
   createStreamTranslator: createMessageStream,

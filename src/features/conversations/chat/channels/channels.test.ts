@@ -10,7 +10,7 @@ import { write } from '../../../../db/write.ts'
 import { Overview } from '../../../admin/overview/schemas.ts'
 import { AgentMessages } from '../../../agents/registry/schemas.ts'
 import { agents } from '../../../agents/registry/tables.ts'
-import { ConversationList, ConversationMessages, MessageList, SearchResults, SessionList } from '../schemas.ts'
+import { ChatSessionList, ConversationList, ConversationMessages, MessageList, SearchResults } from '../schemas.ts'
 import { messageDays, messages } from '../tables.ts'
 
 const TOKEN = '42:secret-of-the-bot'
@@ -32,7 +32,7 @@ async function startBotAgent() {
     ...owned,
     bot,
     list,
-    sessions: async () => (await read(SessionList, asOwner('/api/chat/sessions'))).sessions,
+    sessions: async () => (await read(ChatSessionList, asOwner('/api/chat/sessions'))).sessions,
     /** Waits until the history has `count` messages. */
     lines: (count: number) => until(`${count} lines`, async () => (await list()).length === count),
     /** Stops the agent permanently, as its owner does. */
