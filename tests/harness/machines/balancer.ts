@@ -35,7 +35,7 @@ export async function startBalancer(hub: Hub, index: number, nodes: readonly str
   return balancer
 }
 
-/** Retries a request on another node only if the first one did not accept it. */
+/** Returns the configuration, which retries a request on another node only if the first one did not accept it. */
 function toSettings(nodes: readonly string[]): string {
   const toProxy = (name: string, port: number) => `
 frontend ${name}
