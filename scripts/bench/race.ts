@@ -7,7 +7,7 @@ export type Race = { ours: Load; bare: Load; ratio: number; cpuRatio: number }
 const TURNS = 4
 const TURN_MS = 600
 /** Just-in-time compilers take some ten thousand requests to settle, however long these take on a busy machine. */
-const WARM_UP_REQUESTS = 20_000
+const WARM_UP_REQUESTS = 10_000
 const WARM_UP_TURN_MS = 1000
 
 /** Loads two servers with their requests in turns, after warming both up. */
