@@ -10,7 +10,7 @@ import { checkpoint, prepareProgress } from './wal.ts'
 const PAGE_BYTES = 4096
 /** How often the log is checked while it grows, and while it does not. */
 const LOOK_MS = 250
-const SILENT_LOOK_MS = 1000
+const SILENT_LOOK_MS = 2000
 /** One megabyte. Smaller logs are copied by this thread after a quiet period. */
 const MIN_FRAMES = 250
 const QUIET_MS = 30_000
@@ -79,7 +79,17 @@ class Checkpointer implements Checkpoints {
     this.#pauseMs = pauseMs
     this.#readProgress = prepareProgress(sqlite)
     sqlite.pragma('wal_autocheckpoint = 0')
+    this.#copyFirst()
     this.#plan(LOOK_MS)
+  }
+
+  /** Frames of the start, such as those of migrations, would start the worker, whose memory is not returned at its end. */
+  #copyFirst(): void {
+    try {
+      checkpoint(this.#sqlite, 'PASSIVE')
+    } catch (error) {
+      this.#leaveToCommits(error)
+    }
   }
 
   #plan(ms: number): void {

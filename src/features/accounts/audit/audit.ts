@@ -1,5 +1,6 @@
 import { asc, desc, gt, lt, sql } from 'drizzle-orm'
 import { currentRequestId } from '../../../core/request-id.ts'
+import { countChanges } from '../../../db/changes.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { readPage } from '../../../db/pages.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
@@ -59,8 +60,13 @@ export function logAuditJob({ db, log }: Base): RepeatingJob {
     .orderBy(asc(auditLog.id))
     .limit(MAX_LINES)
     .prepare()
+  let seen = -1
   const logNewLines = async () => {
-    for (const { id, requestId, actor, action, target, address } of newEntries.all({ logged })) {
+    const changes = countChanges(db)
+    if (changes === seen) return
+    const entries = newEntries.all({ logged })
+    if (entries.length < MAX_LINES) seen = changes
+    for (const { id, requestId, actor, action, target, address } of entries) {
       log.info({ requestId: requestId ?? undefined, actor, target, address: address ?? undefined }, action)
       logged = id
     }

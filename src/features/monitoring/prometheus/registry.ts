@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { sql } from 'drizzle-orm'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { toWholeSecond } from '../../../core/concurrency/timing.ts'
 import { type MicroUsd, toUsd } from '../../../core/money.ts'
 import { VERSION } from '../../../core/version.ts'
 import type { Db } from '../../../db/open.ts'
@@ -142,25 +143,29 @@ function registerWork(registry: Registry, { countUnderWay, countTurns }: Exposit
   }
 }
 
-/** Interval of the timer whose delay is measured; twenty a second would double the CPU time of an idle process. */
-const EVERY_MS = 500
+/** Interval of the timer whose delay is measured. An idle process wakes up once a second for all its timers together. */
+const EVERY_MS = 1000
 
 /** Measures event loop lag: while one request blocks the loop, all others wait. @returns a function that stops it. */
 function watchLoopLag(registry: Registry): () => void {
   const lag = new Histogram({
     name: 'stead_event_loop_lag_seconds',
-    help: 'How late a timer was that is due every 500 ms.',
+    help: 'How late a timer was that is due every second.',
     buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
     registers: [registry],
   })
-  let dueAt = performance.now() + EVERY_MS
-  const timer = setInterval(() => {
-    const now = performance.now()
-    lag.observe(Math.max(0, now - dueAt) / 1000)
-    dueAt = now + EVERY_MS
-  }, EVERY_MS)
-  timer.unref()
-  return () => clearInterval(timer)
+  let timer: Timer | undefined
+  const plan = () => {
+    const waitMs = toWholeSecond(EVERY_MS)
+    const dueAt = performance.now() + waitMs
+    timer = setTimeout(() => {
+      lag.observe(Math.max(0, performance.now() - dueAt) / 1000)
+      plan()
+    }, waitMs)
+    timer.unref()
+  }
+  plan()
+  return () => clearTimeout(timer)
 }
 
 /** Registers the standard process metrics. @returns a function that refreshes them. */
