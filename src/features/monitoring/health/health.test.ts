@@ -85,7 +85,7 @@ test('createReadiness checks the parts at intervals for any number of requests, 
     return new Promise<boolean>(() => undefined)
   }
   const { platform } = testPlatform({ runtime: fakeRuntime(true) })
-  const times = { keptMs: 5, patienceMs: 100 }
+  const times = { keptMs: 5, failingKeptMs: 5, patienceMs: 100 }
   const findFailing = createReadiness({ ...platform, diskFloor: { isLow } }, times)
   const startedAt = performance.now()
   const first = Array.from({ length: 50 }, () => findFailing())

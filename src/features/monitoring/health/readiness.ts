@@ -14,7 +14,7 @@ export type FindFailing = () => Promise<Part[]>
 /**
  * The result is cached for `keptMs`, so unauthenticated callers cannot cause writes; a check fails after `patienceMs`.
  */
-const TIMES = { keptMs: 5000, patienceMs: 5000 }
+const TIMES = { keptMs: 5000, failingKeptMs: 1000, patienceMs: 5000 }
 
 /**
  * Creates the check of `/readyz`: the database accepts writes, every runtime in use answers, the disk is above its
@@ -27,7 +27,7 @@ export function createReadiness(
     runtimes: Pick<Runtimes, 'choose' | 'runtimeOf' | 'listOpen'>
     diskFloor: Pick<DiskFloor, 'isLow'>
   },
-  { keptMs, patienceMs } = TIMES,
+  { keptMs, failingKeptMs, patienceMs } = TIMES,
 ): FindFailing {
   const checks: [Part, () => Promise<boolean>][] = [
     ['database', () => canWrite(deps)],
@@ -38,18 +38,23 @@ export function createReadiness(
     const works = await Promise.all(checks.map(([, check]) => inTime(check, patienceMs)))
     return checks.filter((_check, index) => !works[index]).map(([part]) => part)
   }
-  return keepAnswer(look, keptMs)
+  // Shorter while it fails, so that a load balancer soon uses a node that has just become the leader.
+  return keepAnswer(look, (failing) => (failing.length === 0 ? keptMs : failingKeptMs))
 }
 
-/** Shares one run among concurrent callers and caches its result for `keptMs`. */
-function keepAnswer<Answer>(look: () => Promise<Answer>, keptMs: number): () => Promise<Answer> {
+/** Shares one run among concurrent callers and caches its result for as long as `toKeptMs` returns. */
+function keepAnswer<Answer>(
+  look: () => Promise<Answer>,
+  toKeptMs: (answer: Answer) => number,
+): () => Promise<Answer> {
   let kept: Promise<Answer> | null = null
   let keptUntilMs = 0
   return () => {
     if (!kept || performance.now() >= keptUntilMs) {
       keptUntilMs = Number.POSITIVE_INFINITY
-      kept = look().finally(() => {
-        keptUntilMs = performance.now() + keptMs
+      kept = look().then((answer) => {
+        keptUntilMs = performance.now() + toKeptMs(answer)
+        return answer
       })
     }
     return kept
