@@ -65,6 +65,7 @@ describe.skipIf(POSTGRES_PROGRAMS === null)('a cluster of two nodes', () => {
       })
       expect(listAccounts(two)).toEqual(listAccounts(one))
       const asked = (path: string, headers = {}) => fetch(`${two.backend}${path}`, { headers })
+      expect(await (await asked('/health')).json()).toMatchObject({ status: 'ok' })
       expect((await asked('/api/cluster')).status).toBe(401)
       expect((await asked('/api/cluster', { authorization: 'Bearer wrong' })).status).toBe(403)
       const { stdout } = await two.run(['cluster', 'status', '--json'])

@@ -86,6 +86,9 @@ describe.skipIf(reason !== null)('a cluster on machines of its own', () => {
         .parse(await (await payer.post('/api/wallet', { action: 'create' })).json())
       await fund(chain, USDC, address, 1_000_000n * DOLLAR)
       const agentId = await onSecondMachine(machines, () => createAgent(payer, { model: 'openai/gpt-4o-mini' }))
+      for (const { backend } of nodes) {
+        expect(await (await fetch(`${backend}/health`)).json()).toMatchObject({ status: 'ok', docker: 'available' })
+      }
       await payer.post('/api/scheduled-tasks', {
         name: 'Often',
         agentId,
@@ -150,6 +153,7 @@ const LOSSES: Record<string, (stage: Stage) => Promise<number>> = {
     ).then(() => performance.now() - killedAt)
     const [ownMs, gapMs] = await Promise.all([plain, load.untilWritten(killedAt)])
     gaps['a plain client of the database'] = [...(gaps['a plain client of the database'] ?? []), Math.round(ownMs)]
+    console.info(`a plain client of the database: ${Math.round(ownMs)} ms`)
     primary.start()
     return gapMs
   },
@@ -251,8 +255,8 @@ function expectAcknowledged(node: MachineNode, { emails, generations, keys, dele
 }
 
 /**
- * Every question exists once and has one whole answer, or failed because its agent was being deployed anew. An agent asks
- * the model again only when it lost the answer with a node. @returns the number of turns in each state.
+ * Every question exists once and has one whole answer, or failed with a reason because it met a loss. An agent asks the
+ * model again only when it lost the answer with a node. @returns the number of turns in each state.
  */
 function expectTurns(node: MachineNode, provider: ProviderDouble, rounds: number): Record<string, number> {
   const rows = query(
@@ -267,12 +271,14 @@ function expectTurns(node: MachineNode, provider: ProviderDouble, rounds: number
     const [turn, ...others] = rows.filter(({ question }) => question === questionOf(round))
     expect([round, others]).toEqual([round, []])
     if (turn?.state === 'done') expect(turn.reply).toBe(answerOf(round))
-    else expect(turn).toMatchObject({ state: 'failed', reply: null, error: expect.stringContaining('not reachable') })
+    else expect(turn).toMatchObject({ state: 'failed', error: expect.stringMatching(/./) })
     const asked = calls.filter((text) => text.includes(questionOf(round))).length
     states.push(String(turn?.state), ...(asked > 1 ? ['asked again'] : []))
   }
   const counts = tally(states)
-  expect(counts['asked again'] ?? 0).toBeLessThanOrEqual(ROUNDS * Object.keys(LOSSES).length)
+  for (const state of ['asked again', 'failed']) {
+    expect(counts[state] ?? 0).toBeLessThanOrEqual(ROUNDS * Object.keys(LOSSES).length)
+  }
   return counts
 }
 
