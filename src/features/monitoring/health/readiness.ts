@@ -43,10 +43,7 @@ export function createReadiness(
 }
 
 /** Shares one run among concurrent callers and caches its result for as long as `toKeptMs` returns. */
-function keepAnswer<Answer>(
-  look: () => Promise<Answer>,
-  toKeptMs: (answer: Answer) => number,
-): () => Promise<Answer> {
+function keepAnswer<Answer>(look: () => Promise<Answer>, toKeptMs: (answer: Answer) => number): () => Promise<Answer> {
   let kept: Promise<Answer> | null = null
   let keptUntilMs = 0
   return () => {
