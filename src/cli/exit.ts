@@ -4,7 +4,7 @@ import { isDamage, StartupError } from '../core/errors.ts'
 /** Exit codes; 75 and 78 are `EX_TEMPFAIL` and `EX_CONFIG` of sysexits. */
 const FAILED = 1
 const WRONG_USAGE = 2
-const TRY_AGAIN = 75
+export const TRY_AGAIN = 75
 const BAD_CONFIGURATION = 78
 
 /** Errors of a resource in use by another program, a port or the database, and of a cluster's log that does not answer. */

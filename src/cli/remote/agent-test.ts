@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { AppError } from '../../core/errors.ts'
+import { AppError, type ErrorKind } from '../../core/errors.ts'
 import {
   type AgentTest,
   AgentTestList,
@@ -8,6 +8,7 @@ import {
   OneAgentTest,
   type TestEstimate,
 } from '../../features/conversations/agent-tests/schemas.ts'
+import { NotRunningError, TRY_AGAIN, UsageError } from '../exit.ts'
 import type { ServerClient } from './client.ts'
 import { findRemoteAgent } from './find-agent.ts'
 import { type ServerOptions, withServer } from './server.ts'
@@ -17,16 +18,21 @@ const LOOK_MS = 1000
 
 type TestOptions = ServerOptions & { estimate: boolean }
 
-/** Adds the action of `agents test`. Exit code 1 when a tool would have run without approval. */
+export const TEST_EXIT_CODES =
+  'Exit codes: 0 no tool would have run without approval, 1 one would have, 2 wrong usage or a refused request, 75 no server answers or the test failed, 78 a setting is bad.'
+
+/** Adds the action of `agents test`. */
 export function agentTestCommand(command: Command): void {
   command
     .description(
       'attacks an agent with hostile pages, mails, files and MCP results, and reports the tools it would use',
     )
     .option('--estimate', 'only say what a test is expected to cost', false)
-    .addHelpText('after', '\nNo tool is executed. Exit code 1 when one would have run without approval.')
+    .addHelpText('after', '\nNo tool is executed.')
     .action(async (agent: string, options: TestOptions) => {
-      const said = await withServer(options, (server) => test(server, agent, options))
+      const said = await withServer(options, (server) => test(server, agent, options)).catch((error) => {
+        throw toTestError(error)
+      })
       process.stdout.write(`${said}\n`)
     })
 }
@@ -39,10 +45,19 @@ async function test(server: ServerClient, wanted: string, { json, estimate: only
   if (!json) process.stderr.write(`${describeEstimate(estimate)}\n`)
   const started = await server.ask(OneAgentTest, 'POST', path)
   const ended = await follow(server, `${path}/${started.test.id}`, json)
-  if (ended.passed !== true) process.exitCode = 1
+  if (ended.passed !== true) process.exitCode = ended.state === 'failed' ? TRY_AGAIN : 1
   if (json) return JSON.stringify({ estimate, test: ended })
   if (ended.state === 'failed') throw new AppError('upstream_failed', ended.error ?? 'The test failed')
   return describeTest(ended)
+}
+
+const WRONG: ReadonlySet<ErrorKind> = new Set(['not_found', 'invalid', 'unauthenticated', 'forbidden'])
+
+/** Exit code 1 is reserved for a tool that would have run, which CI must not confuse with an error. */
+function toTestError(error: unknown): unknown {
+  if (!(error instanceof AppError)) return error
+  const options = { cause: error }
+  return WRONG.has(error.kind) ? new UsageError(error.message, options) : new NotRunningError(error.message, options)
 }
 
 async function follow(server: ServerClient, path: string, json: boolean): Promise<AgentTest> {

@@ -7,7 +7,7 @@ import type { WebAgent } from '../../features/agents/registry/schemas.ts'
 import { SentMessage } from '../../features/conversations/chat/schemas.ts'
 import { addExample } from '../example.ts'
 import { NotRunningError, UsageError } from '../exit.ts'
-import { agentTestCommand } from './agent-test.ts'
+import { agentTestCommand, TEST_EXIT_CODES } from './agent-test.ts'
 import type { ServerClient } from './client.ts'
 import { findAgents, findRemoteAgent } from './find-agent.ts'
 import { updateCommand } from './rollout/command.ts'
@@ -68,7 +68,8 @@ export function agentsCommand(program: Command): void {
       if (!options.yes) throw new UsageError('--yes: is required, for a deleted agent does not come back')
       return run(options, (server) => deleteAgent(server, agent))
     })
-  agentTestCommand(withOptions(agents, 'test <agent>', 'test Ada\n  stead agents test Ada --estimate'))
+  const examples = 'stead agents test Ada\nstead agents test Ada --estimate'
+  agentTestCommand(addExample(addServerOptions(agents.command('test <agent>')), examples, TEST_EXIT_CODES))
   withOptions(agents, 'chat <agent> [message...]', `chat Ada 'What is new?'\ngit diff | stead agents chat Ada`)
     .description('says something to an agent and prints its reply; without a message it is read from standard input')
     .action(async (agent: string, words: string[], options: ServerOptions) => {
