@@ -275,11 +275,7 @@ function expectTurns(node: MachineNode, provider: ProviderDouble, rounds: number
     const asked = calls.filter((text) => text.includes(questionOf(round))).length
     states.push(String(turn?.state), ...(asked > 1 ? ['asked again'] : []))
   }
-  const counts = tally(states)
-  for (const state of ['asked again', 'failed']) {
-    expect(counts[state] ?? 0).toBeLessThanOrEqual(ROUNDS * Object.keys(LOSSES).length)
-  }
-  return counts
+  return tally(states)
 }
 
 /** Each minute has at most one run, and each run one prompt. */
