@@ -14,7 +14,11 @@ const manager = executable === null || Bun.which('bwrap') === null ? null : awai
 if (!manager)
   console.warn('No service of a machine is run here: that takes root, systemd, bubblewrap and the executable.')
 
-const Answer = z.object({ agent: z.object({ isolation: z.object({ state: z.string(), by: z.string().nullable() }) }) })
+const Answer = z.object({
+  agent: z.object({
+    isolation: z.object({ state: z.string(), by: z.string().nullable(), egressEnforced: z.boolean() }),
+  }),
+})
 const DATA_DIR = '/var/lib/stead'
 const UNIT = '/etc/systemd/system/stead.service'
 
@@ -44,7 +48,7 @@ test.skipIf(!manager)(
     const owner = await signIn(url)
     const id = await createAgent(owner)
     const { agent } = Answer.parse(await (await owner.get(`/api/agents/${id}`)).json())
-    expect(agent.isolation).toMatchObject({ state: 'isolated', by: 'bubblewrap' })
+    expect(agent.isolation).toMatchObject({ state: 'isolated', by: 'bubblewrap', egressEnforced: true })
 
     const unit = run('cat', UNIT).stdout
     const older = unit.replace('NoNewPrivileges=yes', 'NoNewPrivileges=yes\nRestrictNamespaces=yes')
