@@ -94,7 +94,10 @@ type FileToJoin = { file: string; clusterId: string; isFounder: boolean; store: 
 async function prepareFile({ file, clusterId, isFounder, store, log }: FileToJoin): Promise<void> {
   const known = existsSync(file) ? readPositionOfFile(file) : null
   if (known) {
-    if (known.cluster !== clusterId) throw new StartupError('DATA_DIR: the database belongs to another cluster')
+    // A log without entries is none that the file has followed, even if this start gave it the id of the file's cluster.
+    if (known.cluster !== clusterId || (isFounder && known.seq > 0)) {
+      throw new StartupError('DATA_DIR: the database belongs to another cluster, or the log of its cluster was emptied')
+    }
     if (await isContinued(known, store)) return
     log.warn({ seq: known.seq }, 'the database does not continue the log of the cluster: it is replaced')
     if (await cloneSnapshot(store, file, log)) return
