@@ -54,7 +54,7 @@ export function readTree(folder: string, inside = ''): Record<string, string> {
     const name = join(inside, entry.name)
     if (entry.isDirectory()) Object.assign(tree, readTree(folder, name))
     else if (entry.isSymbolicLink()) tree[name] = `link to ${readlinkSync(join(folder, name))}`
-    else tree[name] = readFileSync(join(folder, name), 'base64')
+    else if (entry.isFile()) tree[name] = readFileSync(join(folder, name), 'base64')
   }
   return tree
 }
