@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
+import type { TestOptions } from '../../../../tests/harness/platform.ts'
 import { read } from '../../../../tests/harness/requests.ts'
+import { createNoRuntime } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { TOOL_NAMES } from '../../../core/agents/agent-tools.ts'
 import { write } from '../../../db/write.ts'
 import { AgentEgress } from '../../agents/egress/schemas.ts'
@@ -10,8 +12,8 @@ import { agents } from '../../agents/registry/tables.ts'
 import { OwnTools } from '../agent-tools/schemas.ts'
 import { Leash } from './schemas.ts'
 
-async function openLeash() {
-  const owner = await agentOwner()
+async function openLeash(options: TestOptions = {}) {
+  const owner = await agentOwner(options)
   const path = `/api/agents/${owner.agent.id}`
   const show = () => read(Leash, owner.asOwner(`${path}/leash`))
   return {
@@ -106,6 +108,17 @@ test('GET /api/agents/:id/leash: 200 with the isolation and the egress policy, a
   expect((await claim('egress'))?.text).toStartWith('Connects only to api.example.com, *.example.org:8443')
   await change('/egress', { policy: 'none' })
   expect((await claim('egress'))?.text).toStartWith('Connects to no host')
+})
+
+test('GET /api/agents/:id/leash: 200 with an enforced egress policy when an isolated process has no network of its own', async () => {
+  const runtime = { ...createNoRuntime('process', 'Not used'), egressGap: () => 'It shares the network' }
+  const { show, claim, change, asOwner, path, platform, agent } = await openLeash({ runtime })
+  const isolation = { by: 'bubblewrap', reason: null, egressEnforced: true } as const
+  const process = { runtime: 'process', isolation } as const
+  await write(platform.db, (tx) => tx.update(agents).set(process).where(eq(agents.id, agent.id)).run())
+  await change('/egress', { policy: 'none' })
+  expect((await show()).egress).toEqual(await read(AgentEgress, asOwner(`${path}/egress`)))
+  expect(await claim('egress')).toMatchObject({ mode: 'never', text: 'Connects to no host' })
 })
 
 test('GET /api/agents/:id/leash: 404 for a stranger and a missing agent, 401 without a session', async () => {

@@ -5,7 +5,7 @@ import type { Db } from '../../../db/open.ts'
 import { findOpenChannel } from '../../agents/channels/channels.ts'
 import { type EgressSettings, readEgress } from '../../agents/egress/policy.ts'
 import type { AgentEgress } from '../../agents/egress/schemas.ts'
-import { toShownIsolation, whyUnconfined } from '../../agents/registry/checks.ts'
+import { findEgressGap, toShownIsolation, whyUnconfined } from '../../agents/registry/checks.ts'
 import { showConfig } from '../../agents/registry/config.ts'
 import type { ShownIsolation } from '../../agents/registry/schemas.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
@@ -78,7 +78,7 @@ export type LeashDeps = Base & {
 export function showLeash(deps: LeashDeps, agent: AgentRow): Leash {
   const limits = showLimits(deps, agent)
   const isolation = toShownIsolation(agent, deps.runtimes)
-  const gap = deps.runtimes.runtimeOf(agent).egressGap()
+  const gap = findEgressGap(agent, deps.runtimes)
   const egress = { ...readEgress(deps.db, deps.egressSettings, agent), gap }
   return {
     agentId: agent.id,
