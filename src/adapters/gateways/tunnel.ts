@@ -7,7 +7,7 @@ const CONNECT_MS = 10_000
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 /** Bytes buffered for a slow side; beyond them both are closed. */
 const MAX_UNSENT_BYTES = 32 * 1024 * 1024
-/** Messages of one side per turn of the event loop, which more would block; beyond the limit both sides are closed. */
+/** Maximum messages of one side per turn of the event loop; more would block it. Beyond it both sides are closed. */
 const MAX_MESSAGES_A_TURN = 5000
 /** Close codes without a close frame, which must not be sent (RFC 6455, section 7.4.1). */
 const NO_CODE = 1005

@@ -1,4 +1,4 @@
-/** Ends a call: `restart` begins the time anew, `clear` ends it. */
+/** The time limit of a call: `restart` starts it again, `clear` removes it. */
 export type Deadline = { signal: AbortSignal; isOver(): boolean; restart(): void; clear(): void }
 
 /**
@@ -10,7 +10,7 @@ export function createDeadlines(timeoutMs: number): (caller: AbortSignal) => Dea
   let timer: Timer | null = null
   const schedule = (ms: number) => {
     timer = setTimeout(check, Math.ceil(ms))
-    // It outlives the calls, and must not keep a command from ending.
+    // The timer must not keep a command running after its last call.
     timer.unref()
   }
   const check = () => {
@@ -51,7 +51,7 @@ class RunningDeadline implements Deadline {
     return this.#controller.signal
   }
 
-  /** The caller has aborted. */
+  /** Runs when the caller aborts. */
   handleEvent(): void {
     this.#controller.abort(this.#caller.reason)
   }
@@ -60,7 +60,7 @@ class RunningDeadline implements Deadline {
     return this.#isOver
   }
 
-  /** Only notes the time, because every chunk of a stream is a restart. */
+  /** Only stores the time, because every chunk of a stream calls this. */
   restart(): void {
     this.endsAt = performance.now() + this.#timeoutMs
   }

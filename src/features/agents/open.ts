@@ -78,7 +78,7 @@ type FromServer = {
   /** Replaces DNS and routing of what agents request, in tests. */
   agentNetwork?: Network | undefined
   clearMemory: (tx: Tx, agentId: string) => void
-  /** Queues the end of what other services granted to a deleted agent. */
+  /** Queues the revocation of a deleted agent's tokens at other services. */
   revokeAccess: (tx: Tx, agentId: string) => void
   /** Records clone payments in the ledger. */
   bookClonePayment: BookClonePayment

@@ -94,7 +94,7 @@ type FileToJoin = { file: string; clusterId: string; isFounder: boolean; store: 
 async function prepareFile({ file, clusterId, isFounder, store, log }: FileToJoin): Promise<void> {
   const known = existsSync(file) ? readPositionOfFile(file) : null
   if (known) {
-    // A log without entries is none that the file has followed, even if this start gave it the id of the file's cluster.
+    // `prepare` gives an empty log the id of this node's cluster, but this file did not follow an empty log.
     if (known.cluster !== clusterId || (isFounder && known.seq > 0)) {
       throw new StartupError('DATA_DIR: the database belongs to another cluster, or the log of its cluster was emptied')
     }

@@ -24,7 +24,7 @@ const RENEW_MS = 500
 /** How often a follower reads the log. */
 const FOLLOW_MS = 100
 const REPORT_MS = 1000
-/** When the log is back, its leader may go on first: nothing has to be opened anew then. */
+/** When the log is back, other nodes wait this long, so that the former leader can continue without reopening anything. */
 const FORMER_LEADER_MS = 1500
 /** A node that differs again sooner stops. */
 const CLONE_PAUSE_MS = 10 * 60_000

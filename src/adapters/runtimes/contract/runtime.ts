@@ -178,13 +178,13 @@ export type Runtime = {
   /** Replaces the state by a snapshot. @throws AppError `not_found`, `conflict` {code: 'RUNNING'}. */
   restore(id: string, file: string): Promise<void>
   /**
-   * Returns access to an agent's files, whether it runs or not. Missing for process agents, whose folders are known.
+   * Returns access to an agent's files, whether it runs or not. Process agents have none: Stead reads their folders itself.
    * @throws AppError `unavailable` {code: 'NOT_CONFIGURED'} or {code: 'ON_ANOTHER_NODE'}.
    */
   openFiles?(id: string): Promise<AgentFiles>
   /**
-   * Returns the bytes of each agent's state on this machine, by id. Too slow for a request. Missing for process agents,
-   * whose folders are known.
+   * Returns the bytes of each agent's state on this machine, by id. Too slow for a request. Process agents have none:
+   * Stead reads their folders itself.
    */
   measureStored?(): Promise<ReadonlyMap<string, number>>
   /**

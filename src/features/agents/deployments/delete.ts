@@ -23,7 +23,7 @@ export type Removal = z.infer<typeof Removal>
 export type DeletionDeps = TrashDeps & {
   runtimes: Runtimes
   agentLocks: AgentLocks
-  /** Queues the end of what other services granted to a deleted agent. */
+  /** Queues the revocation of a deleted agent's tokens at other services. */
   revokeAccess: (tx: Tx, agentId: string) => void
 }
 

@@ -19,7 +19,7 @@ export type HealthDeps = {
 
 /**
  * Health of a container. `healthy`: runs and responds. `starting`: runs but did not respond after all tries. `stopped`:
- * has ended. `unhealthy`: anything else, including a missing container.
+ * exited. `unhealthy`: anything else, including a missing container.
  */
 type ContainerHealth = 'healthy' | 'starting' | 'stopped' | 'unhealthy'
 
