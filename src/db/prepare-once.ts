@@ -35,17 +35,14 @@ export function prepareInsert<Source>(
 ): (source: Source) => void {
   const placeholders = Object.fromEntries(Object.keys(values).map((name) => [name, sql.placeholder(name)]))
   const { sql: text, params } = tx.insert(table).values(placeholders).toSQL()
-  const readers = params.map((param) => values[nameOf(param)] ?? readNothing)
+  const readers = params.map((param) => readerOf(values, param))
   const statement = clientOf(tx).prepare<SqlValue[]>(text)
   return (source) => void statement.run(...readers.map((read) => read(source)))
 }
 
-function nameOf(param: unknown): string {
+function readerOf<Reader>(values: Readonly<Record<string, Reader>>, param: unknown): Reader {
   const placeholder = is(param, Param) ? param.value : param
-  if (!is(placeholder, Placeholder)) throw new Error('An insert has a value that is not a placeholder')
-  return placeholder.name
-}
-
-function readNothing(): null {
-  return null
+  const read = is(placeholder, Placeholder) ? values[placeholder.name] : undefined
+  if (!read) throw new Error('A prepared insert takes placeholders only')
+  return read
 }

@@ -75,7 +75,7 @@ const LOG_VALUES = {
   trail: ({ trail }) => (trail ? JSON.stringify(trail) : null),
   endUser: ({ endUser = null }) => endUser,
   tags: ({ tags }) => (tags ? JSON.stringify(tags) : null),
-} satisfies Record<string, (event: Timed) => string | number | null>
+} satisfies Record<Exclude<keyof typeof usageLogs.$inferInsert, 'id'>, (event: Timed) => string | number | null>
 
 function prepareStatements(tx: Tx) {
   return {
